@@ -59,6 +59,7 @@ private:
     Uri endpoint(bool cyclic) const
     {
         Uri uri = layout_.endpoint();
+        uri.options.set("powerdown", "keep"); // as with libiio, it is the program's
         if (cyclic)
             uri.options.set("cyclic", "on");
         return uri;

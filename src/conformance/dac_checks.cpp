@@ -33,6 +33,8 @@ PipelineConfig playback_config(const Subject& subject, const Way& way)
 {
     PipelineConfig config;
     config.sinks = {subject.uri(way)};
+    // Silence restores it, and must see it as it was while the DAC played.
+    config.sinks[0].options.set("powerdown", "keep");
     config.block_size = block_bytes(subject, 0.02);
     config.blocks = 8;
     config.timeout = 2s;

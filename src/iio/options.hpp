@@ -34,6 +34,10 @@ inline constexpr OptionTable kSinkOptions{
     Option{"cyclic", OptionType::choice, "on|off|hardware|software", "", "off",
            "Repeat the samples until --duration is over or the stream is stopped",
            OptionSide::sink},
+    Option{"powerdown", OptionType::choice, "restore|off|keep", "", "restore",
+           "Powerdown of the transmitter's oscillator: its state at the start is restored at the "
+           "end; off = it is powered up and stays so; keep = it is never touched",
+           OptionSide::sink},
 };
 
 /// In addition to detail::kTuning.

@@ -9,8 +9,10 @@
 #include "iio/playback/underflow_register_watch.hpp"
 #include "iio/remote/remote.hpp"
 #include "iio/source.hpp"
+#include "iio/tuning/oscillator_power.hpp"
 #include "iio_stream/units.hpp"
 
+#include <exception>
 #include <optional>
 
 namespace iio_stream::iio {
@@ -49,6 +51,7 @@ public:
     }
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
+    void start() override { power_.begin(); }
     void submit(Block filled) override { playback_->submit(std::move(filled)); }
     void service() override { playback_->service(); }
     Wait wait() override { return playback_ ? playback_->wait() : Wait{}; }
@@ -57,7 +60,7 @@ public:
     std::uint64_t progress() const noexcept override { return counts_.moves; }
     void stop(Stop how) override;
     std::optional<PlaybackStats> playback() const noexcept override;
-    std::string remark() const override { return playback_ ? playback_->remark() : ""; }
+    std::string remark() const override;
 
 private:
     /// The path that plays such blocks; nullopt if there is none, with the reason in `why`.
@@ -69,6 +72,7 @@ private:
     BufferDir dir_;
     Format format_;
     Tuner tuner_;
+    OscillatorPower power_;
     Cyclic cyclic_ = Cyclic::off;
     BufferFile file_;
     std::string dmabuf_refusal_;
@@ -79,6 +83,7 @@ private:
     std::unique_ptr<Playback> playback_;
     std::optional<UnderflowRegisterWatch> watch_; ///< of the core's register, if there is one
     bool last_read_requested_ = false;            ///< no more blocks come, and the watch was asked
+    std::string power_remark_;                    ///< about the oscillators, once it has played
 };
 
 IioSink::IioSink(const Device& device, const BufferSettings& settings, Options& options)
@@ -89,10 +94,11 @@ IioSink::IioSink(const Device& device, const BufferSettings& settings, Options& 
       format_(choose_outputs(dir_, settings)),
       tuner_(device, settings.uri, options.take_or_standard(kDeviceOptions["phy"]),
              Direction::transmit, format_.channels),
+      power_(tuner_.front(), name_, options),
       file_(device.id(), settings.buffer, kInUseWaitNs)
 {
     cyclic_ = parse_cyclic(options.take_or_standard(kSinkOptions["cyclic"]));
-    tuner_.take(options);
+    power_.tune([&] { tuner_.take(options); });
     rate_ = tuner_.rate().value_or(0); // until it follows that of the samples
     dmabuf_refusal_ = why_no_dmabufs(file_);
     if (path_ == Path::automatic || path_ == Path::mmap)
@@ -172,7 +178,7 @@ bool IioSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     if (stream.block_size % dir_.alignment() != 0)
         fail_usage("block size " + std::to_string(stream.block_size) + " is not a multiple of " +
                    std::to_string(dir_.alignment()) + ", the DMA alignment of " + name_);
-    tuner_.follow(stream.format.sample_rate);
+    power_.tune([&] { tuner_.follow(stream.format.sample_rate); });
     rate_ = tuner_.rate().value_or(0);
     dir_.disable_leftover();
     dir_.enable_channels(format_);
@@ -182,6 +188,7 @@ bool IioSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     counts_.begun = false;
     counts_.repeating = Repeating::no;
     counts_.since_ns = counts_.until_ns = 0;
+    power_remark_.clear();
     const auto chosen = choose_path(pool.traits(), why);
     if (!chosen)
         return false;
@@ -222,19 +229,28 @@ std::optional<PlaybackStats> IioSink::playback() const noexcept
                          counts_.repeating.load(std::memory_order_relaxed)};
 }
 
+std::string IioSink::remark() const
+{
+    std::string text = playback_ ? playback_->remark() : "";
+    detail::add_clause(text, power_remark_);
+    return text;
+}
+
 void IioSink::stop(Stop how)
 {
     watch_.reset();
-    if (!playback_)
-        return;
+    std::exception_ptr failure;
     try {
-        if (how == Stop::drain)
+        if (playback_ && how == Stop::drain)
             playback_->drain();
     } catch (...) {
-        playback_->close();
-        throw;
+        failure = std::current_exception();
     }
-    playback_->close();
+    if (counts_.begun)
+        power_remark_ = power_.remark();
+    if (playback_)
+        playback_->close();
+    power_.finish(failure);
 }
 
 /// "iio:DEVICE" as an output (DAC), local or remote.

@@ -57,6 +57,7 @@ void PlaybackDevice::begin(std::uint64_t samples, std::size_t blocks, std::size_
         static_cast<std::size_t>(std::min<std::uint64_t>(samples, SIZE_MAX / format.sample_bytes)) *
         format.sample_bytes;
     Uri sink = uri_of(shown.device, shown.channels);
+    sink.options.set("powerdown", "keep"); // as with iiod, it is the client's
     if (shown.cyclic)
         sink.options.set("cyclic", "on");
     const std::size_t bytes = block_bytes(*this, format.sample_bytes, memory / blocks);

@@ -7,6 +7,7 @@
 import pathlib
 import sys
 
+import numpy as np
 import pytest
 from board_scans import load
 from conftest import iio_dir
@@ -15,6 +16,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "soapy"))
 pytest.importorskip("SoapySDR")
 
 from soapy_radio import RX, SECOND, TX, Receiver, radio  # noqa: E402
+
+DAC = "cf-ad9361-dds-core-lpc"
 
 
 def at(file, device="ad9361-phy"):
@@ -61,3 +64,21 @@ def test_an_ad9361_is_tuned_by_soapysdr():
             result, (values,) = stream.read(1000, timeout=20 * SECOND)
             assert result.ret == 1000 and abs(values).max() <= 1
         assert device.getFrequency(RX, 0) == 1.6e9
+
+
+@pytest.mark.parametrize("arguments, after", [({}, ["1", "0"]), ({"tx": f"iio:{DAC}?powerdown=keep"}, ["0", "0"])],
+                         ids=["restore", "keep"])
+def test_deactivating_restores_the_oscillators_powerdown(arguments, after):
+    load("pluto")
+    path = "ad9361-phy/out_altvoltage1/powerdown"
+    with radio(**arguments) as device:
+        stream = device.setupStream(TX, "CS16", [0])
+        for found, expected in zip(["1", "0"], after):
+            device.writeSetting(path, found)
+            assert device.activateStream(stream) == 0
+            samples = np.zeros(2 * device.getStreamMTU(stream), np.int16)
+            assert device.writeStream(stream, [samples], len(samples) // 2, timeoutUs=20 * SECOND).ret > 0
+            device.writeSetting(path, "0")
+            assert device.deactivateStream(stream) == 0
+            assert at("out_altvoltage1_TX_LO_powerdown") == expected, found
+        device.closeStream(stream)

@@ -5,6 +5,7 @@
 #include "iio/options.hpp"
 #include "iio/remote/remote.hpp"
 #include "iio/remote/remote_buffer.hpp"
+#include "iio/tuning/oscillator_power.hpp"
 #include "iio/tuning/tuner.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/event.hpp"
@@ -13,6 +14,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <poll.h>
 #include <utility>
 
@@ -28,12 +30,13 @@ public:
           uri_(settings.uri),
           format_(choose_channels(device, settings.channels, settings.iq, true)),
           tuner_(device, settings.uri, options.take_or_standard(kDeviceOptions["phy"]),
-                 Direction::transmit, format_.channels)
+                 Direction::transmit, format_.channels),
+          power_(tuner_.front(), device.name(), options)
     {
         if (parse_switch("cyclic", options.take_or_standard(kSinkOptions["cyclic"])))
             fail_usage("cyclic=on needs a local device; " + uri_ + " streams through libiio",
                        "loop=on repeats a file");
-        tuner_.take(options);
+        power_.tune([&] { tuner_.take(options); });
     }
 
     Fault fault() const noexcept override { return Fault::device; }
@@ -57,13 +60,15 @@ public:
     bool prepare(const StreamInfo& stream, BlockPool&, int cancel, std::string&) override
     {
         detail::require_same_layout(stream.format, format_, device_.name());
-        tuner_.follow(stream.format.sample_rate);
+        power_.tune([&] { tuner_.follow(stream.format.sample_rate); });
         buffer_ = std::make_unique<RemoteBuffer>(device_, format_, stream.block_size, true,
                                                  stream.timeout_ns);
         cancel_ = cancel;
         sent_ = false;
+        power_remark_.clear();
         return true;
     }
+    void start() override { power_.begin(); }
     void submit(Block filled) override
     {
         {
@@ -75,8 +80,10 @@ public:
     }
     std::uint64_t progress() const noexcept override { return zeros_; }
     void stop(Stop how) override;
+    std::string remark() const override { return power_remark_; }
 
 private:
+    void send_zeros(RemoteBuffer& buffer);
     void push(RemoteBuffer& buffer, std::size_t bytes)
     {
         if (const int error = buffer.push(bytes); error != 0)
@@ -88,7 +95,9 @@ private:
     std::string uri_;
     Format format_;
     Tuner tuner_;
+    OscillatorPower power_;
     std::unique_ptr<RemoteBuffer> buffer_;
+    std::string power_remark_; ///< about the oscillators, once it has played
     int cancel_ = -1;
     bool sent_ = false;
     std::atomic<std::uint64_t> zeros_{0}; ///< blocks of zeros that were sent
@@ -97,16 +106,30 @@ private:
 // At CLOSE the other side discards what its kernel has not played: up to kRemoteBlocks of our
 // blocks, and one that is not full. It takes zeros for that many only after it has played the
 // samples before them.
-void RemoteSink::stop(Stop how)
+void RemoteSink::send_zeros(RemoteBuffer& buffer)
 {
-    const std::unique_ptr<RemoteBuffer> buffer = std::move(buffer_);
-    for (unsigned i = 0; buffer && how == Stop::drain && sent_ && i <= kRemoteBlocks; ++i) {
+    for (unsigned i = 0; i <= kRemoteBlocks; ++i) {
         if (sys::wait_for(cancel_, POLLIN, 0))
             return; // the canceller reports
-        std::ranges::fill(buffer->data(), std::byte{0});
-        push(*buffer, buffer->data().size());
+        std::ranges::fill(buffer.data(), std::byte{0});
+        push(buffer, buffer.data().size());
         ++zeros_;
     }
+}
+
+void RemoteSink::stop(Stop how)
+{
+    std::exception_ptr failure;
+    try {
+        if (buffer_ && how == Stop::drain && sent_)
+            send_zeros(*buffer_);
+    } catch (...) {
+        failure = std::current_exception();
+    }
+    if (sent_)
+        power_remark_ = power_.remark();
+    buffer_.reset();
+    power_.finish(failure);
 }
 
 } // namespace

@@ -264,6 +264,16 @@ std::vector<TuningTarget> FrontEnd::places(const std::string& option) const
     return found;
 }
 
+// A converter's own oscillators have none: the powerdown of its "voltage" channel is not one.
+std::vector<TuningTarget> FrontEnd::powerdowns() const
+{
+    std::vector<TuningTarget> found;
+    for (const TuningTarget& oscillator : places("frequency"))
+        if (has_phy() && oscillator.device.has(oscillator.channel, "powerdown"))
+            add(found, oscillator.device, oscillator.channel, "powerdown");
+    return found;
+}
+
 std::vector<TuningTarget> FrontEnd::front_rates() const
 {
     std::vector<TuningTarget> found;

@@ -24,6 +24,8 @@ public:
     /// The attributes of frequency, gain, agc, bandwidth or antenna for the chosen channels: one
     /// per channel, or one that several share.
     std::vector<TuningTarget> places(const std::string& option) const;
+    /// The powerdown attributes of its oscillators, as far as they have one.
+    std::vector<TuningTarget> powerdowns() const;
     /// Those of the rate in front of the converter, and of the converter itself.
     std::vector<TuningTarget> front_rates() const;
     std::vector<TuningTarget> own_rates() const;
