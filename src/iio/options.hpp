@@ -10,8 +10,8 @@
 namespace iio_stream::iio {
 
 inline constexpr OptionTable kDeviceOptions{
-    Option{"channels", OptionType::text, "NAME,NAME…", "", "all",
-           "Channels to stream, separated by commas"},
+    Option{"channels", OptionType::text, "NAME,NAME…", "", "all but a timestamp",
+           "Channels to stream, separated by commas; a timestamp only if it is named"},
     Option{"iq", OptionType::choice, "auto|on|off", "", "auto",
            "Take channels in pairs as I and Q; auto decides by their names"},
     Option{"path", OptionType::choice, "auto|dmabuf|mmap|fileio", "", "auto",
