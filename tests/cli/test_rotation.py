@@ -243,3 +243,9 @@ def test_parts_on_a_disk_that_gets_full_are_whole_and_counted(iio, small_disk, w
         (parts if suffix == ".ci16" else [part.with_suffix(".sigmf-meta") for part in parts])]
     for part in parts if suffix != ".ci16" else []:  # raw samples do not say where they are from
         assert iio("verify --pattern ramp --json", part).json["ok"]
+
+
+def test_the_room_for_a_recording_is_checked_before_it_replaces_another(iio, small_disk):
+    error = iio("record sim: rate=0 small/x rotate_bytes=512Ki overwrite=on --block-size 64Ki --bytes 8Mi --json",
+                status=5).json["error"]
+    assert error["name"] == "ENOSPC" and "8Mi needed" in error["message"]

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
@@ -76,12 +77,19 @@ DirectIo direct_io_at(const std::string& path)
 }
 
 std::uint64_t free_space(const std::string& path) noexcept
-{
+try {
     struct statvfs status {};
+    int result = ::statvfs(path.c_str(), &status);
+    if (result < 0 && errno == ENOENT) {
+        const std::string folder = std::filesystem::path(path).parent_path().string();
+        result = ::statvfs(folder.empty() ? "." : folder.c_str(), &status);
+    }
     // A file system without a size, such as ramfs, has no limit.
-    if (::statvfs(path.c_str(), &status) < 0 || status.f_blocks == 0)
+    if (result < 0 || status.f_blocks == 0)
         return SIZE_MAX;
     return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
+} catch (const std::exception&) { // no memory
+    return SIZE_MAX;
 }
 
 int allocate_file(int fd, std::uint64_t offset, std::uint64_t bytes) noexcept

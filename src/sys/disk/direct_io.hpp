@@ -20,7 +20,8 @@ struct DirectIo {
 /// proves nothing, as tmpfs accepts it and copies.
 DirectIo direct_io_at(const std::string& path);
 
-/// Bytes free on the file system of a file; SIZE_MAX = unknown.
+/// Bytes free on the file system of a file, or of its folder if there is no such file; SIZE_MAX =
+/// unknown.
 std::uint64_t free_space(const std::string& path) noexcept;
 
 /// Reserves a range of a file and extends the file to its end. 0, or the errno.
