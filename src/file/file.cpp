@@ -72,6 +72,8 @@ try {
     const std::string path = settings.target.path;
     const bool recording = is_recording(settings.target);
     const std::optional<UploadSettings> upload = UploadSettings::from(uri.options, path);
+    const std::optional<RetentionRule> keep =
+        upload ? std::nullopt : take_retention_rule(uri.options, rotation.wanted());
     if (upload && (!rotation.wanted() || !recording))
         fail_usage("archive=" + upload->push.archive + ": " + path +
                        " is no SigMF recording in parts",
@@ -87,12 +89,12 @@ try {
         const Pair series = pair_of(path);
         return std::make_unique<RotatingSink>(make_recording(uri, std::move(settings), true),
                                               std::vector{series.meta, series.data}, rotation,
-                                              overwrite, upload);
+                                              overwrite, upload, keep);
     }
     settings.series = path;
     settings.target = FileTarget(part_path(path, 0));
     return std::make_unique<RotatingSink>(std::make_unique<FileSink>(std::move(settings)),
-                                          std::vector{path}, rotation, overwrite);
+                                          std::vector{path}, rotation, overwrite, upload, keep);
 } catch (const Error& error) {
     throw error.blamed_on(Fault::storage);
 }

@@ -42,6 +42,10 @@ inline constexpr OptionTable kSinkOptions{
            "Start a new file after this many bytes", OptionSide::sink},
     Option{"rotate_time", OptionType::time, "TIME", "s", "one file",
            "Start a new file after this long", OptionSide::sink},
+    Option{"keep", OptionType::text, "all|none|last:SIZE|last:TIME", "", "all",
+           "With rotate_bytes= or rotate_time=: which closed parts stay here; with archive=, only "
+           "parts that it has confirmed are removed",
+           OptionSide::sink},
 };
 
 /// Only for recordings with metadata.
@@ -59,8 +63,6 @@ inline constexpr OptionTable kSigmfOptions{
     Option{"archive", OptionType::text, "s3://BUCKET/PREFIX", "", "none",
            "With rotate_bytes= or rotate_time=: upload each closed part, behind the stream",
            OptionSide::sink},
-    Option{"keep", OptionType::text, "all|none|last:SIZE|last:TIME", "", "all",
-           "Which parts stay here once the archive has confirmed them", OptionSide::sink},
     Option{"archive_wait", OptionType::time, "TIME", "s", "30s",
            "At the end, wait this long for parts that are not in the archive yet",
            OptionSide::sink},

@@ -182,7 +182,8 @@ def test_nothing_goes_that_a_store_lost_half_way_has_not_confirmed(server, tmp_p
 
 @pytest.mark.parametrize("options, say", [
     (["archive=/tmp"], "s3://"), (["archive=s3://bucket", "keep=some"], "keep=some is no rule"),
-    (["keep=none"], "there is no archive=")])
+    (["keep=none"], "keep=none: without archive="),
+    (["archive_wait=1s"], "there is no archive=")])
 def test_settings_that_make_no_sense_are_refused_before_it_starts(server, tmp_path, options, say):
     line = [COMMAND, "record", "sim:", tmp_path / "a.sigmf-meta", "rotate_bytes=1Mi", "--samples", "1k"]
     done = subprocess.run([*line, *options],

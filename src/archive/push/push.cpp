@@ -324,7 +324,7 @@ std::uint64_t detail::check_push(const PushConfig& config, const std::string& me
     const std::function<bool(const PushReport&)> go_on;
     const Push checked(config, go_on);
     checked.require_name(metadata);
-    return RetentionRule(config.keep).left();
+    return file::RetentionRule(config.keep).left();
 }
 
 PushReport push_archive(const PushConfig& config,

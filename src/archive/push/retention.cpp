@@ -2,7 +2,6 @@
 #include "archive/push/retention.hpp"
 
 #include "iio_stream/error.hpp"
-#include "iio_stream/units.hpp"
 #include "sys/event.hpp"
 #include "sys/files.hpp"
 
@@ -11,43 +10,6 @@
 #include <utility>
 
 namespace iio_stream::archive {
-
-namespace {
-
-constexpr std::string_view kLast = "last:";
-
-bool is_time(std::string_view text)
-{
-    for (const std::string_view unit : {"s", "min", "h", "d"})
-        if (text.ends_with(unit))
-            return true;
-    return false;
-}
-
-} // namespace
-
-RetentionRule::RetentionRule(const std::string& text)
-{
-    const std::string last = text.starts_with(kLast) ? text.substr(kLast.size()) : "";
-    if (text == "all")
-        all_ = true;
-    else if (text == "none")
-        none_ = true;
-    else if (last.empty())
-        fail_usage("keep=" + text + " is no rule",
-                   "all, none, last:SIZE (last:100Gi) or last:TIME (last:24h)");
-    else if (is_time(last))
-        nanoseconds_ = parse_duration("keep", last).count();
-    else
-        bytes_ = parse_size("keep", last);
-}
-
-bool RetentionRule::is_expired(std::uint64_t bytes, std::int64_t end_ns) const
-{
-    if (none_ || bytes_)
-        return none_ || bytes > *bytes_;
-    return nanoseconds_ && end_ns < sys::realtime_ns() - *nanoseconds_;
-}
 
 void RetentionQueue::forget(const std::string& metadata)
 {
@@ -89,7 +51,7 @@ std::optional<std::uint64_t> RetentionQueue::remove()
     if (recording == recordings_.end())
         return std::nullopt;
     const std::int64_t end_ns = recording->second.oldest_ns();
-    if (!rule_.is_expired(bytes_, end_ns) && end_ns >= removed_ns_)
+    if (!rule_.is_expired(bytes_, sys::realtime_ns() - end_ns) && end_ns >= removed_ns_)
         return std::nullopt;
     const Part part = recording->second.waiting.begin()->second;
     forget(part.meta.path());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "archive/push/file_identity.hpp"
-#include "iio_stream/block.hpp"
+#include "file/file_identity.hpp"
+#include "file/parts/retention_rule.hpp"
 
 #include <algorithm>
 #include <compare>
@@ -14,24 +14,7 @@
 
 namespace iio_stream::archive {
 
-/// Which stored recordings stay on the local disk: "all", "none", "last:SIZE" or "last:TIME" (by
-/// the time of their last sample). Throws a usage Error for anything else.
-class RetentionRule {
-public:
-    explicit RetentionRule(const std::string& text);
-
-    bool all() const noexcept { return all_; }
-    /// Bytes of stored recordings that stay, at least; kUnknown: all.
-    std::uint64_t left() const noexcept { return all_ ? kUnknown : bytes_.value_or(0); }
-    /// Whether the oldest recording may be removed: `bytes` are stored in total, and its last
-    /// sample was taken at `end_ns` (UTC since 1970).
-    bool is_expired(std::uint64_t bytes, std::int64_t end_ns) const;
-
-private:
-    bool all_ = false, none_ = false;
-    std::optional<std::uint64_t> bytes_;
-    std::optional<std::int64_t> nanoseconds_;
-};
+using file::FileIdentity;
 
 /// Where a part is in time, by its metadata.
 struct PartTime {
@@ -81,7 +64,7 @@ private:
     Recordings::iterator oldest();
     void forget(const std::string& metadata);
 
-    RetentionRule rule_;
+    file::RetentionRule rule_;
     Recordings recordings_;
     std::map<std::string, std::pair<std::string, Place>> places_; ///< by the name of the metadata
     std::uint64_t bytes_ = 0;                                     ///< of all of them

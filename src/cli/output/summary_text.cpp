@@ -129,7 +129,12 @@ std::string report_text(const std::string& report)
     std::string text =
         std::to_string(files->size()) + (files->size() == 1 ? " file: " : " files: ");
     text += files->front().get<std::string>();
-    return files->size() == 1 ? text : text + " … " + files->back().get<std::string>();
+    if (files->size() != 1)
+        text += " … " + files->back().get<std::string>();
+    if (const auto keep = parsed.find("keep"); keep != parsed.end())
+        text += "; " + counted(keep->at("removed").get<std::uint64_t>(), "older part") +
+                " removed (" + human_bytes(keep->at("removed_bytes").get<double>()) + ")";
+    return text;
 }
 
 } // namespace

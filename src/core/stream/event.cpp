@@ -22,8 +22,10 @@ void add_members(Json& j, const Event& event)
     case EventKind::part:
     case EventKind::stored:
     case EventKind::not_stored:
+    case EventKind::removed:
+    case EventKind::not_removed:
         j["file"] = event.file;
-        if (event.kind == EventKind::not_stored)
+        if (event.kind == EventKind::not_stored || event.kind == EventKind::not_removed)
             j["error"] = event.error;
         else
             j["bytes"] = event.count;
@@ -52,8 +54,9 @@ void add_members(Json& j, const Event& event)
 
 const char* name_of(EventKind kind) noexcept
 {
-    static constexpr const char* kNames[] = {
-        "part", "stored", "not-stored", "loss", "dropped", "underflow", "gone", "back", "missed"};
+    static constexpr const char* kNames[] = {"part",    "stored",    "not-stored", "loss",
+                                             "dropped", "underflow", "gone",       "back",
+                                             "missed",  "removed",   "not-removed"};
     return kNames[static_cast<std::size_t>(kind)];
 }
 

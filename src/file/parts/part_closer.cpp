@@ -14,9 +14,13 @@ constexpr std::size_t kMostClosed = 4096; ///< parts whose metadata a late loss 
 
 } // namespace
 
-void PartCloser::reset(const std::optional<UploadSettings>& upload)
+void PartCloser::reset(const std::optional<UploadSettings>& upload,
+                       const std::optional<RetentionRule>& keep, std::size_t sample_bytes)
 {
     uploads_.reset();
+    retention_.reset();
+    if (keep)
+        retention_ = std::make_unique<PartRetention>(*keep, sample_bytes, events_, retained_bytes_);
     if (upload)
         uploads_ = std::make_unique<Uploads>(*upload, progress_, counters_, events_);
     closer_.forget();
@@ -33,14 +37,14 @@ void PartCloser::publish_start(std::shared_ptr<Part> part)
 }
 
 // Counted even if closing throws: parts after one that lacks samples are not part of the recording.
-void PartCloser::close(const std::shared_ptr<Part>& part, std::uint64_t end)
+void PartCloser::close(const std::shared_ptr<Part>& part, std::uint64_t end, std::int64_t end_ns)
 {
     if (Part::LateReportHandler apply = part->late_report_handler()) {
         parts_.push_back({end, std::move(apply), part->files().front()});
         if (parts_.size() > kMostClosed)
             parts_.pop_front();
     }
-    closer_.add([this, part] {
+    closer_.add([this, part, end_ns] {
         try {
             part->close(Stop::drain);
         } catch (...) {
@@ -49,7 +53,7 @@ void PartCloser::close(const std::shared_ptr<Part>& part, std::uint64_t end)
         }
         count(*part);
         progress_.fetch_add(1, std::memory_order_relaxed);
-        seal(part);
+        seal(part, end_ns);
     });
 }
 
@@ -72,14 +76,17 @@ void PartCloser::count(const Part& part)
     stored_ += part.stored().value_or(0);
 }
 
-void PartCloser::seal(std::shared_ptr<Part> part)
+void PartCloser::seal(std::shared_ptr<Part> part, std::int64_t end_ns)
 {
-    sealer_.add([this, part = std::move(part)] {
+    sealer_.add([this, part = std::move(part), end_ns] {
         part->seal();
         events_->add({.kind = EventKind::part,
                       .count = part->stored().value_or(0),
                       .file = part->files().front()});
         upload(part->files().front(), false);
+        // After a failure the stream ends, and what it has recorded stays.
+        if (retention_ && !closer_.failed() && !sealer_.failed())
+            retention_->add(*part, end_ns);
     });
 }
 

@@ -13,12 +13,25 @@
 #include <charconv>
 #include <fcntl.h>
 #include <filesystem>
+#include <optional>
 
 namespace iio_stream::file {
 
 namespace {
 
 constexpr std::size_t kDigits = 4;
+
+// nullopt: it is not the name of a part.
+std::optional<std::size_t> number_of(const std::string& part)
+{
+    const std::filesystem::path stem = std::filesystem::path(part).stem();
+    const std::string digits = stem.extension().string().substr(stem.has_extension() ? 1 : 0);
+    std::size_t number = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (digits.size() < kDigits || error != std::errc{} || end != digits.data() + digits.size())
+        return std::nullopt;
+    return number;
+}
 
 } // namespace
 
@@ -33,14 +46,12 @@ std::string part_path(const std::string& path, std::size_t number)
 
 std::string next_part_path(const std::string& part)
 {
-    const std::filesystem::path file(part), stem = file.stem();
-    const std::string digits = stem.extension().string().substr(stem.has_extension() ? 1 : 0);
-    std::size_t number = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (digits.size() < kDigits || error != std::errc{} || end != digits.data() + digits.size())
+    const std::optional<std::size_t> number = number_of(part);
+    if (!number)
         return "";
-    const std::string whole = stem.stem().string() + file.extension().string();
-    return part_path((file.parent_path() / whole).string(), number + 1);
+    const std::filesystem::path file(part);
+    const std::string whole = file.stem().stem().string() + file.extension().string();
+    return part_path((file.parent_path() / whole).string(), *number + 1);
 }
 
 std::vector<std::string> existing_parts(const std::string& path)
@@ -69,12 +80,20 @@ void PartSeries::refuse_existing() const
                         "overwrite=on replaces it, and all other parts of " + path);
 }
 
+void PartSeries::find_stale(bool keeps)
+{
+    if (keeps)
+        refuse_unknown();
+    stale_ = own_parts();
+    refuse_live();
+}
+
 // Of a recording in parts that is under way the last ones are locked, but not those that are
 // closed.
 void PartSeries::refuse_live() const
 {
     const std::string& data = names_.back();
-    for (std::size_t number = own_parts(); number-- > 0;) {
+    for (std::size_t number = stale_.end; number-- > stale_.first;) {
         const std::string part = part_path(data, number);
         if (!sys::path_exists(part))
             continue;
@@ -87,10 +106,11 @@ void PartSeries::refuse_live() const
 }
 
 // What a longer recording of that name has left would seem to continue this one.
-std::vector<std::string> PartSeries::remove_stale() const
+std::vector<std::string> PartSeries::remove_stale()
 {
     std::vector<std::string> removed;
-    for (std::size_t number = 1, count = own_parts(); number < count; ++number)
+    const Numbers found = std::exchange(stale_, {});
+    for (std::size_t number = std::max<std::size_t>(found.first, 1); number < found.end; ++number)
         for (const std::string& path : names_) {
             const std::string stale = part_path(path, number);
             if (!sys::path_exists(stale))
@@ -105,26 +125,55 @@ std::vector<std::string> PartSeries::remove_stale() const
     return removed;
 }
 
-// How many parts there are from number 0 on, without a break: what a recording has left. Where the
-// first file is SigMF's metadata they say themselves whether they are ours.
-std::size_t PartSeries::own_parts() const
+void PartSeries::refuse_unknown() const
 {
-    const auto is_there = [](const std::string& path) {
-        return std::filesystem::is_regular_file(std::filesystem::symlink_status(path));
+    const std::string& path = names_.front();
+    if (has_sigmf_suffix(path) || sys::path_exists(part_path(path, 0)))
+        return;
+    if (const auto found = existing_parts(path); !found.empty())
+        throw Error(Fault::storage, EEXIST, "open", found.front(),
+                    "it may be of an earlier recording of which keep= has left the newest parts",
+                    "delete all parts of " + path + ", or record to another name");
+}
+
+// Where the first file is SigMF's metadata they say themselves whether they are ours.
+bool PartSeries::is_own(std::size_t number) const
+{
+    const auto is_there = [number](const std::string& path) {
+        return std::filesystem::is_regular_file(
+            std::filesystem::symlink_status(part_path(path, number)));
     };
-    const auto is_ours = [&](std::size_t number) {
-        const std::string first = part_path(names_.front(), number);
-        if (has_sigmf_suffix(first) && is_there(first))
-            return sys::read_text(first).value_or("").find("\"iio_stream:state\"") !=
-                   std::string::npos;
-        return std::any_of(names_.begin(), names_.end(), [&](const std::string& path) {
-            return is_there(part_path(path, number));
-        });
-    };
-    std::size_t count = 0;
-    while (is_ours(count))
-        ++count;
-    return count;
+    const std::string& first = names_.front();
+    if (has_sigmf_suffix(first) && is_there(first))
+        return sys::read_text(part_path(first, number)).value_or("").find("\"iio_stream:state\"") !=
+               std::string::npos;
+    return std::any_of(names_.begin(), names_.end(), is_there);
+}
+
+// Of a SigMF recording with keep= the oldest parts are gone. The one before the first that is left
+// may have lost its metadata to a recorder that was killed while it removed that part.
+std::size_t PartSeries::first_own() const
+{
+    const std::string& path = names_.front();
+    if (is_own(0) || !has_sigmf_suffix(path))
+        return 0;
+    std::optional<std::size_t> first;
+    for (const std::string& part : existing_parts(path))
+        if (const auto number = number_of(part); number && is_own(*number))
+            first = std::min(*number, first.value_or(*number));
+    if (!first)
+        return 0;
+    return is_own(*first - 1) ? *first - 1 : *first;
+}
+
+// Those from the first one on without a break: what a recording has left.
+PartSeries::Numbers PartSeries::own_parts() const
+{
+    const std::size_t first = first_own();
+    std::size_t end = first;
+    while (is_own(end))
+        ++end;
+    return {first, end};
 }
 
 } // namespace iio_stream::file

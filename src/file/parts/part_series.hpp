@@ -25,16 +25,28 @@ public:
 
     /// Throws a storage Error if files are named like parts of it.
     void refuse_existing() const;
-    /// The same if a part of it is being recorded.
-    void refuse_live() const;
-    /// Deletes the parts from number 1 on that an earlier recording left. Returns the deleted
-    /// files; throws if one cannot be deleted.
-    std::vector<std::string> remove_stale() const;
+    /// For overwrite=on, before the first file is made: finds the parts that an earlier recording
+    /// left. Throws a storage Error if one of them is being recorded. `keeps`: with keep=, also if
+    /// there are raw parts without number 0. An earlier such recording may have removed that one,
+    /// but nothing shows whose the parts are.
+    void find_stale(bool keeps);
+    /// Deletes the parts that find_stale() has found, from number 1 on. Returns the deleted files;
+    /// throws if one cannot be deleted.
+    std::vector<std::string> remove_stale();
 
 private:
-    std::size_t own_parts() const;
+    struct Numbers {
+        std::size_t first = 0, end = 0;
+    };
+
+    void refuse_unknown() const;
+    void refuse_live() const;
+    bool is_own(std::size_t number) const;
+    std::size_t first_own() const;
+    Numbers own_parts() const;
 
     std::vector<std::string> names_;
+    Numbers stale_;
 };
 
 } // namespace iio_stream::file

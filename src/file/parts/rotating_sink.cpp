@@ -2,6 +2,7 @@
 #include "file/parts/rotating_sink.hpp"
 
 #include "file/io/free_space.hpp"
+#include "iio_stream/units.hpp"
 #include "sys/disk/direct_io.hpp"
 #include "sys/files.hpp"
 
@@ -20,11 +21,12 @@ constexpr std::size_t kMostBehind = 4; ///< parts that wait for their last write
 
 RotatingSink::RotatingSink(std::unique_ptr<Part> first, std::vector<std::string> series,
                            const Rotation& rotation, bool overwrite,
-                           std::optional<UploadSettings> upload)
+                           std::optional<UploadSettings> upload, std::optional<RetentionRule> keep)
     : series_(std::move(series)),
       rotation_(rotation),
       overwrite_(overwrite),
-      upload_(std::move(upload))
+      upload_(std::move(upload)),
+      keep_(std::move(keep))
 {
     first_ = current_.part = std::move(first);
     place_ = current_.part->files().front();
@@ -34,10 +36,11 @@ RotatingSink::RotatingSink(std::unique_ptr<Part> first, std::vector<std::string>
 bool RotatingSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
 {
     meter_ = PartMeter(rotation_, stream);
+    refuse_too_small_keep();
     if (!open_ && !overwrite_)
         series_.refuse_existing();
     if (!open_ && overwrite_)
-        series_.refuse_live();
+        series_.find_stale(keep_.has_value());
     open_ = true;
     stream_ = stream;
     pool_ = &pool;
@@ -47,13 +50,38 @@ bool RotatingSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel
     retunings_ = {};
     held_.reset();
     next_.reset();
-    closer_.reset(upload_);
+    closer_.reset(upload_, keep_, stream.format.sample_bytes);
     names_ = {current_.part->files().front()};
+    first_name_ = 0;
     const bool accepted = current_.part->prepare(info_of_next(), pool, cancel, why);
-    require_free_space(place_,
-                       std::min(stream.total_bytes,
-                                upload_ ? upload_->most_on_disk(meter_.most_bytes()) : kUnknown));
+    most_on_disk_ = most_on_disk();
+    require_free_space(place_, std::min<std::uint64_t>(stream.total_bytes, most_on_disk_));
     return accepted;
+}
+
+// A part that is larger than all that may stay would have to go at once.
+void RotatingSink::refuse_too_small_keep() const
+{
+    const std::uint64_t part = meter_.most_bytes();
+    if (keep_ && keep_->bytes() && part != kUnknown && *keep_->bytes() < part)
+        fail_usage("keep=" + keep_->text() + " is less than a part of " + format_size(part),
+                   "rotate_bytes= or rotate_time= makes them smaller");
+}
+
+std::uint64_t RotatingSink::most_on_disk() const noexcept
+{
+    const std::uint64_t part = meter_.most_bytes();
+    if (upload_)
+        return upload_->most_on_disk(part);
+    if (!keep_)
+        return kUnknown;
+    const double rate = stream_.format.sample_rate;
+    if (!keep_->bytes() && rate <= 0)
+        return kUnknown;
+    const double by_time = static_cast<double>(keep_->nanoseconds().value_or(0)) * 1e-9 * rate *
+                           static_cast<double>(stream_.format.sample_bytes);
+    const double left = std::min(by_time, 0x1p62);
+    return file::most_on_disk(keep_->bytes().value_or(static_cast<std::uint64_t>(left)), part);
 }
 
 void RotatingSink::start()
@@ -176,7 +204,9 @@ void RotatingSink::rotate()
     const std::uint64_t seam = current_.end;
     draining_.push_back(std::exchange(current_, {next}));
     current_.begin = current_.end = seam;
+    draining_.back().end_ns = meter_.end_ns();
     ++number_;
+    forget_added_names();
     names_.push_back(next->files().front());
     meter_.next_part();
     hand_over();
@@ -190,7 +220,7 @@ void RotatingSink::hand_over()
         if (final_before_ < draining_.front().end && draining_.size() == 1)
             return;
         unwatch(draining_.front());
-        closer_.close(draining_.front().part, draining_.front().end);
+        closer_.close(draining_.front().part, draining_.front().end, draining_.front().end_ns);
         draining_.pop_front();
     }
 }
@@ -246,13 +276,23 @@ std::size_t RotatingSink::pending() const noexcept
     return pending;
 }
 
+// Those that the retention lists; the list of a recording without an end must not grow with it.
+void RotatingSink::forget_added_names()
+{
+    for (const PartRetention* retention = closer_.retention();
+         retention != nullptr && first_name_ < retention->added() && !names_.empty(); ++first_name_)
+        names_.pop_front();
+}
+
 // No part gets larger than the limit of a process' files, if it is not that small. A store that
-// keeps pace makes room.
+// keeps pace makes room, and so does a retention if there is room for all that it leaves.
 std::uint64_t RotatingSink::free_space_left() const noexcept
 {
     if (upload_ && upload_->keeps_pace(closer_.uploads(), meter_.most_bytes()))
         return kUnknown;
-    return sys::free_space(place_);
+    const std::uint64_t free = sys::free_space(place_);
+    const std::uint64_t most = most_on_disk_, there = closer_.retained_bytes();
+    return keep_ && there <= most && free >= most - there ? kUnknown : free;
 }
 
 void RotatingSink::stop(Stop how)
@@ -269,6 +309,7 @@ void RotatingSink::stop(Stop how)
         closer_.discard(*current_.part);
         names_.pop_back();
     } else {
+        current_.end_ns = meter_.end_ns();
         draining_.push_back(current_);
     }
     for (Open& open : draining_) {
@@ -285,7 +326,7 @@ void RotatingSink::stop(Stop how)
         }
         closer_.count(*open.part);
         if (how == Stop::drain && failure == nullptr)
-            closer_.seal(open.part);
+            closer_.seal(open.part, open.end_ns);
     }
     draining_.clear();
     // What could not be made, or got nothing, has removed itself.
@@ -298,14 +339,24 @@ void RotatingSink::stop(Stop how)
         std::rethrow_exception(failure);
     closer_.check();
     closer_.finish_uploads(how, cancel_);
+    if (const PartRetention* retention = closer_.retention())
+        retention->check();
 }
 
 std::string RotatingSink::report() const
 {
-    nlohmann::json report{{"files", names_}};
+    const PartRetention* const retention = closer_.retention();
+    std::vector<std::string> files =
+        retention != nullptr ? retention->files() : std::vector<std::string>{};
+    const std::size_t added = retention != nullptr ? retention->added() - first_name_ : 0;
+    for (std::size_t i = added; i < names_.size(); ++i)
+        files.push_back(names_[i]);
+    nlohmann::json report{{"files", files}};
     if (!removed_.empty())
         report["removed"] = removed_;
     closer_.report_uploads(report);
+    if (retention != nullptr)
+        report["keep"] = retention->report();
     return report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

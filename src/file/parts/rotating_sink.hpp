@@ -11,6 +11,7 @@
 #include "sys/event.hpp"
 #include "sys/fd_group.hpp"
 
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -28,7 +29,7 @@ public:
     /// `first` is the part of number 0, `series` the names of which its files are the parts.
     RotatingSink(std::unique_ptr<Part> first, std::vector<std::string> series,
                  const Rotation& rotation, bool overwrite,
-                 std::optional<UploadSettings> upload = {});
+                 std::optional<UploadSettings> upload = {}, std::optional<RetentionRule> keep = {});
 
     Fault fault() const noexcept override { return Fault::storage; }
     bool may_block() const noexcept override { return current_.part->may_block(); }
@@ -77,6 +78,7 @@ private:
         std::size_t given = 0;            ///< blocks
         int watched = -1;                 ///< its wait's, in group_
         std::uint64_t begin = 0, end = 0; ///< positions of its samples in the stream
+        std::int64_t end_ns = 0;          ///< when the last one was taken
     };
 
     bool may_rotate() const noexcept;
@@ -84,10 +86,13 @@ private:
     bool announced(const Block& first);
     void put(Block filled);
     void apply_late_report(const Part::LateReport& late, std::uint64_t begin);
+    void refuse_too_small_keep() const;
+    std::uint64_t most_on_disk() const noexcept;
     StreamInfo info_of_next() const;
     void ask_for_next();
     void rotate();
     void hand_over();
+    void forget_added_names();
     void watch(Open& open);
     void unwatch(Open& open) noexcept;
 
@@ -96,6 +101,7 @@ private:
     Rotation rotation_;
     bool overwrite_;
     std::optional<UploadSettings> upload_;
+    std::optional<RetentionRule> keep_; ///< if there is no upload_
     StreamInfo stream_;
     BlockPool* pool_ = nullptr;
     int cancel_ = -1;
@@ -105,11 +111,14 @@ private:
     Open current_;
     std::deque<Open> draining_; ///< before it; their last writes are under way
     std::size_t number_ = 0;    ///< of current_
-    PartMeter meter_;           ///< of current_
+    std::atomic<std::uint64_t> most_on_disk_{kUnknown}; ///< bytes; for free_space_left()
+    std::size_t first_name_ = 0; ///< the number of the part names_ begins with
+    PartMeter meter_;            ///< of current_
     /// Position in the stream before which all losses and retunings are known.
     std::uint64_t final_before_ = kUnknown;
     detail::Retunings retunings_;
-    std::vector<std::string> names_, removed_;
+    std::deque<std::string> names_; ///< of the parts that were not added to the retention
+    std::vector<std::string> removed_;
     std::optional<Block> held_; ///< waits for the next part, or until its begin is announced
 
     sys::Event task_done_;

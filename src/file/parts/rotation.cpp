@@ -6,6 +6,7 @@
 #include "sys/event.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace iio_stream::file {
 
@@ -35,16 +36,22 @@ Rotation Rotation::from(Options& options)
 PartMeter::PartMeter(const Rotation& rotation, const StreamInfo& stream)
     : rotation_(rotation),
       sample_bytes_(stream.format.sample_bytes),
-      block_bytes_(stream.block_size)
+      block_bytes_(stream.block_size),
+      rate_(stream.format.sample_rate)
 {
-    if (const double rate = stream.format.sample_rate; rate > 0 && rotation.ns != 0)
-        most_samples_ = static_cast<std::uint64_t>(static_cast<double>(rotation.ns) * 1e-9 * rate);
+    if (rate_ > 0 && rotation.ns != 0)
+        most_samples_ = static_cast<std::uint64_t>(static_cast<double>(rotation.ns) * 1e-9 * rate_);
     else
         timed_ = rotation.ns != 0;
     if (rotation.bytes != 0 && rotation.bytes < block_bytes_)
         refuse("rotate_bytes=" + format_size(rotation.bytes), block_bytes_);
     if (rotation.ns != 0 && !timed_ && most_samples_ < block_bytes_ / sample_bytes_)
         refuse("rotate_time=" + std::to_string(rotation.ns / 1000) + "us", block_bytes_);
+}
+
+std::int64_t PartMeter::end_ns() const noexcept
+{
+    return rate_ > 0 ? std::llround(static_cast<double>(next_) / rate_ * 1e9) : sys::monotonic_ns();
 }
 
 std::uint64_t PartMeter::most_bytes() const noexcept

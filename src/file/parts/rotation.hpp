@@ -38,6 +38,8 @@ public:
     void add(const Block& filled) noexcept;
     void next_part() noexcept { bytes_ = 0; }
 
+    /// When the last sample was taken: nanoseconds of the stream's time.
+    std::int64_t end_ns() const noexcept;
     std::uint64_t most_bytes() const noexcept; ///< in a part; kUnknown = no limit
     std::uint64_t total_bytes() const noexcept { return total_; } ///< in all parts
 
@@ -48,6 +50,7 @@ private:
 
     Rotation rotation_;
     std::size_t sample_bytes_ = 1, block_bytes_ = 0;
+    double rate_ = 0;                ///< samples per second; 0 = unknown
     std::uint64_t most_samples_ = 0; ///< 0 = no limit
     bool timed_ = false;             ///< by the clock
     std::uint64_t bytes_ = 0, total_ = 0;

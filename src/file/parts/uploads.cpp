@@ -41,19 +41,19 @@ std::uint64_t samples_size(const std::string& metadata)
 std::optional<UploadSettings> UploadSettings::from(Options& options, const std::string& recording)
 {
     const auto archive = options.take(kSigmfOptions["archive"]);
-    const auto keep = options.take(kSigmfOptions["keep"]);
     const auto wait = options.take(kSigmfOptions["archive_wait"]);
-    if (!archive && (keep || wait))
-        fail_usage(std::string(keep ? "keep=" : "archive_wait=") + ": there is no archive=",
+    if (!archive && wait)
+        fail_usage("archive_wait=" + *wait + ": there is no archive=",
                    "archive=s3://BUCKET/PREFIX uploads the parts");
     if (!archive)
         return std::nullopt;
+    const std::string keep = options.take_or_standard(kSinkOptions["keep"]);
     UploadSettings settings;
     settings.push.archive = *archive;
     settings.push.folder = std::filesystem::path(recording).parent_path().string();
     if (settings.push.folder.empty())
         settings.push.folder = ".";
-    settings.push.keep = keep.value_or("all");
+    settings.push.keep = keep;
     settings.push.retry = kRetry;
     settings.wait_ns = parse_duration("archive_wait", wait.value_or("30s")).count();
     settings.left = detail::check_push(settings.push, pair_of(part_path(recording, 0)).meta);
@@ -62,9 +62,7 @@ std::optional<UploadSettings> UploadSettings::from(Options& options, const std::
 
 std::uint64_t UploadSettings::most_on_disk(std::uint64_t part_bytes) const noexcept
 {
-    constexpr std::uint64_t kLimit = std::uint64_t{1}
-                                     << 60; // no disk has more, and no sum overflows
-    return left > kLimit || part_bytes > kLimit ? kUnknown : left + kPartsOnDisk * part_bytes;
+    return file::most_on_disk(left, part_bytes);
 }
 
 std::int64_t upload_pause(unsigned failures) noexcept

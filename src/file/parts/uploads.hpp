@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/stream/event_buffer.hpp"
+#include "file/parts/retention_rule.hpp"
 #include "iio_stream/archive.hpp"
 #include "iio_stream/endpoint.hpp"
 
@@ -13,8 +14,6 @@
 #include <string>
 
 namespace iio_stream::file {
-
-constexpr std::uint64_t kPartsOnDisk = 3; ///< being stored, being written, and ready to be
 
 /// Where the closed parts of a recording go, behind the stream.
 struct UploadSettings {
@@ -32,8 +31,8 @@ struct UploadSettings {
         return most_on_disk(part_bytes) != kUnknown && now.behind_bytes < kPartsOnDisk * part_bytes;
     }
 
-    /// Takes archive=, keep= and archive_wait= of a recording. nullopt: it is not uploaded. Throws
-    /// a usage Error for settings that make no sense.
+    /// Takes archive=, archive_wait= and, if there is an archive=, keep= of a recording. nullopt:
+    /// it is not uploaded. Throws a usage Error for settings that make no sense.
     static std::optional<UploadSettings> from(Options& options, const std::string& recording);
 };
 

@@ -22,9 +22,12 @@ enum class EventKind {
     underflow,  ///< a device that plays ran out of samples
     gone,       ///< the board or peer of an endpoint has gone, and is waited for (reconnect=)
     back,       ///< it is back
-    missed      ///< more happened than Pipeline::take_events() was called for
+    missed,     ///< more happened than Pipeline::take_events() was called for
+    removed,    ///< the recorder has removed a closed part, as keep= says
+    not_removed ///< it could not remove one; it tries again when the next part is closed
 };
-/// "part", "stored", "not-stored", "loss", "dropped", "underflow", "gone", "back", "missed".
+/// "part", "stored", "not-stored", "loss", "dropped", "underflow", "gone", "back", "missed",
+/// "removed", "not-removed".
 IIO_STREAM_API const char* name_of(EventKind kind) noexcept;
 
 /// Something that happened to a stream.
@@ -36,7 +39,7 @@ struct Event {
     std::uint64_t count =
         0; ///< bytes of samples in a part; samples dropped; underflows; events missed
     std::string file = {};  ///< of a part: its metadata, or its samples if it has none
-    std::string error = {}; ///< why a part is not stored
+    std::string error = {}; ///< why a part is not stored, or not removed
 };
 
 /// As one JSON object, described by docs/schema/event.schema.json.

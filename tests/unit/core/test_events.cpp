@@ -73,6 +73,11 @@ TEST(Event, IsAnObjectOfJson)
         R"({"event":"not-stored","time":"1970-01-01T00:00:00Z","sink":1,"file":"a)"
         "\xef\xbf\xbd"
         R"(","error":"no \"x\""})");
+    EXPECT_EQ(to_json({.kind = EventKind::removed, .sink = 0, .count = 9, .file = "a"}),
+              R"({"event":"removed","time":"1970-01-01T00:00:00Z","sink":0,"file":"a","bytes":9})");
+    EXPECT_EQ(
+        to_json({.kind = EventKind::not_removed, .sink = 0, .file = "a", .error = "no"}),
+        R"({"event":"not-removed","time":"1970-01-01T00:00:00Z","sink":0,"file":"a","error":"no"})");
 }
 
 TEST(ConnectionState, CountsWhenItChangesOnly)

@@ -5,7 +5,7 @@
 #include <string>
 #include <sys/stat.h>
 
-namespace iio_stream::archive {
+namespace iio_stream::file {
 
 /// Identity of a file (device, inode, size, mtime, ctime). It shows whether the file was replaced
 /// or modified since.
@@ -24,10 +24,12 @@ public:
     std::uint64_t size() const noexcept { return static_cast<std::uint64_t>(status_.st_size); }
     /// False once the file was replaced, modified or removed.
     bool is_unchanged() const noexcept;
+    /// The same, but the file may have got another name, owner or mode meanwhile.
+    bool is_same_content() const noexcept;
 
 private:
     std::string path_;
     struct stat status_ {};
 };
 
-} // namespace iio_stream::archive
+} // namespace iio_stream::file

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: MIT
-#include "archive/push/file_identity.hpp"
+#include "file/file_identity.hpp"
 
 #include "iio_stream/error.hpp"
 
 #include <cerrno>
 
-namespace iio_stream::archive {
+namespace iio_stream::file {
 
 namespace {
 
 bool same(const timespec& a, const timespec& b)
 {
     return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+bool same_content(const struct stat& a, const struct stat& b)
+{
+    return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_size == b.st_size &&
+           same(a.st_mtim, b.st_mtim);
 }
 
 } // namespace
@@ -29,9 +35,14 @@ FileIdentity::FileIdentity(std::string path) : path_(std::move(path))
 bool FileIdentity::is_unchanged() const noexcept
 {
     struct stat now {};
-    return ::lstat(path_.c_str(), &now) == 0 && now.st_dev == status_.st_dev &&
-           now.st_ino == status_.st_ino && now.st_size == status_.st_size &&
-           same(now.st_mtim, status_.st_mtim) && same(now.st_ctim, status_.st_ctim);
+    return ::lstat(path_.c_str(), &now) == 0 && same_content(now, status_) &&
+           same(now.st_ctim, status_.st_ctim);
 }
 
-} // namespace iio_stream::archive
+bool FileIdentity::is_same_content() const noexcept
+{
+    struct stat now {};
+    return ::lstat(path_.c_str(), &now) == 0 && same_content(now, status_);
+}
+
+} // namespace iio_stream::file

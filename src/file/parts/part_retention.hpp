@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/stream/event_buffer.hpp"
+#include "file/file_identity.hpp"
+#include "file/parts/part.hpp"
+#include "file/parts/retention_rule.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace iio_stream::file {
+
+/// keep= of a recording in parts that has no archive. nullopt: all parts stay. Throws a usage Error
+/// for a rule that would leave nothing, and for a recording in one file (`in_parts` is false).
+std::optional<RetentionRule> take_retention_rule(Options& options, bool in_parts);
+
+/// Removes the oldest closed parts of a recording once its rule no longer keeps them. It knows the
+/// parts that it was given, by their files: it never removes a file that only has a name like
+/// theirs. The newest closed part always stays.
+/// Thread: add() on one; the const functions on any after that, added() also meanwhile.
+class PartRetention {
+public:
+    /// `bytes` is set to the bytes of samples in the added parts that are still there.
+    PartRetention(RetentionRule rule, std::size_t sample_bytes,
+                  std::shared_ptr<detail::EventBuffer> events, std::atomic<std::uint64_t>& bytes)
+        : rule_(std::move(rule)),
+          sample_bytes_(sample_bytes),
+          events_(std::move(events)),
+          bytes_(bytes)
+    {
+        bytes_ = 0;
+    }
+
+    /// Adds a part that is complete and newer than those before, and removes the parts that are
+    /// expired now. `end_ns`: when its last sample was taken, by the recording's clock. A file that
+    /// cannot be removed is reported as an event, and tried again with the next part.
+    void add(const Part& part, std::int64_t end_ns);
+
+    std::size_t added() const noexcept { return added_; } ///< parts
+    /// The added parts that are still there, oldest first, by their first file.
+    std::vector<std::string> files() const;
+    /// {"removed": 3, "removed_bytes": …, "removed_samples": …, "last_error": null}
+    nlohmann::json report() const;
+    /// Throws a storage Error if expired parts could not be removed.
+    void check() const;
+
+private:
+    struct Closed {
+        std::vector<std::string> files;
+        FileIdentity data;
+        std::uint64_t bytes;
+        std::int64_t end_ns;
+        bool failed = false; ///< to be removed
+    };
+
+    void remove_expired();
+    void remove(const Closed& part);
+
+    const RetentionRule rule_;
+    const std::size_t sample_bytes_;
+    const std::shared_ptr<detail::EventBuffer> events_;
+    std::atomic<std::uint64_t>& bytes_;
+    std::deque<Closed> parts_; ///< oldest first
+    std::atomic<std::size_t> added_{0};
+    std::uint64_t removed_ = 0, removed_bytes_ = 0;
+    std::optional<Error> last_error_;
+};
+
+} // namespace iio_stream::file
