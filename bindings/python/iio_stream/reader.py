@@ -86,8 +86,9 @@ class Reader(Stream[_core.Reader]):
 
     def close(self) -> Summary:
         """Ends the stream, waits until every endpoint is closed, and returns everything known about it. The
-        error that ended it is in there, not raised. Blocks and views the program holds stay valid."""
-        self._rest.clear()
+        error that ended it is in there, not raised. Blocks and views the program holds stay valid. Several
+        threads may call it, also while others wait in next(): each gets the summary."""
+        self._rest.end()
         return self._close(True)
 
     def next(self, timeout: Duration | None = None) -> Block | None:
@@ -187,7 +188,7 @@ class Reader(Stream[_core.Reader]):
 
     def __exit__(self, type: type[BaseException] | None, value: BaseException | None,
                  traceback: TracebackType | None) -> None:
-        self._rest.clear()
+        self._rest.end()
         self._drop()  # nothing to do in a fork() of the process that opened it
 
 
@@ -210,7 +211,11 @@ class Worker(_life.Bound):
                 del block  # before the wait for the next: it may be the one that is missing
         except BaseException as error:
             self._error = error
-            with contextlib.suppress(ValueError):  # another thread may have closed it
+            self._stop()
+
+    def _stop(self) -> None:
+        if not self._reader.closed:
+            with contextlib.suppress(ValueError):  # another thread may close it meanwhile
                 self._reader.stop()
 
     @property
@@ -234,8 +239,7 @@ class Worker(_life.Bound):
     def close(self) -> None:
         """Called before the interpreter exits: lets a running callback finish, for some seconds."""
         if _life.remove(self):
-            if not self._reader.closed:
-                self._reader.stop()
+            self._stop()
             if self._thread is not threading.current_thread():
                 self._thread.join(5)
 

@@ -54,6 +54,7 @@ class Rest:
     def __init__(self, following: Callable[[float | None], Block | None]) -> None:
         self._following = following
         self._turn = threading.Lock()
+        self._over = False  # end() was called
         self._block: Block | None = None
         self._array: npt.NDArray[Any] = np.empty(0)
         self._iq = False
@@ -70,7 +71,11 @@ class Rest:
             raise _options.usage(f"{count} samples cannot be read", "ask for one or more")
         patience = _options.seconds("timeout", timeout)
         with self._turn:
-            return self._gathered(count, patience, iq, empty)
+            try:
+                return self._gathered(count, patience, iq, empty)
+            finally:
+                if self._over:
+                    self._forget()
 
     def _gathered(self, count: int, patience: float | None, iq: bool, empty: npt.NDArray[Any]) -> Samples:
         began, made, done = time.monotonic(), Samples(empty, 0, True, ()), 0
@@ -109,9 +114,20 @@ class Rest:
     def _go(self, count: int) -> None:
         self.used += count
         if self.left == 0:
-            self.clear()
+            self._forget()
 
     def clear(self) -> None:
+        """Lets the block go, unless a read() uses it: on another thread, or below a signal handler."""
+        if self._turn.acquire(blocking=False):
+            self._forget()
+            self._turn.release()
+
+    def end(self) -> None:
+        """Lets the block go for good; a read() that uses it does so when it ends."""
+        self._over = True
+        self.clear()
+
+    def _forget(self) -> None:
         self._block, self._array, self.used = None, np.empty(0), 0
 
 

@@ -114,7 +114,8 @@ class Writer(Stream[_core.Writer]):
 
     def close(self) -> Summary:
         """Waits until all samples written have reached their destination, and releases devices and files;
-        raises the Error that ended the stream. After ``stop()`` there is nothing to wait for."""
+        raises the Error that ended the stream. After ``stop()`` there is nothing to wait for. Several threads
+        may call it at once, and get the same; a Writer that is closed returns its summary."""
         if self.closed and self._summary is not None:
             return self._summary
         summary = self._close(False)

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 namespace iio_stream::python {
@@ -28,24 +29,30 @@ public:
     }
     void stop() const { open()->stop(); }
     /// Ends the stream and releases devices and memory; `drop`: waiting threads return, and samples
-    /// put last may be lost.
+    /// put last may be lost. Any number of threads may call it, and get the same summary.
     py::tuple close(bool drop)
     {
-        auto last = open();
-        if (drop)
-            last->stop();
-        const Summary summary = without_gil([&] {
-            const std::lock_guard turn(turn_);
-            closed_ = true;
-            return last->close();
-        });
-        stream_ = nullptr; // not before: another thread may stop() what is waited for
-        {
-            const py::gil_scoped_release others;
-            last.reset();
-            visitors_.wait_until_none();
+        home_.check();
+        if (std::shared_ptr<Stream> last = stream_) {
+            if (drop)
+                last->stop();
+            without_gil([&] {
+                const std::lock_guard turn(turn_);
+                closed_ = true;
+                if (!summary_)
+                    summary_ = last->close();
+            });
+            stream_ = nullptr; // not before: another thread may stop() what is waited for
+            without_gil([&] { last.reset(); });
         }
-        return tuple_of(summary);
+        without_gil([&] { visitors_.wait_until_none(); });
+        return tuple_of(*summary_);
+    }
+    /// The final ones once it is closed.
+    Stats stats() const
+    {
+        home_.check();
+        return stream_ ? stream_->stats() : summary_->stats;
     }
     /// Throws if it is closed or cannot be used here.
     std::shared_ptr<Stream> open() const
@@ -86,7 +93,8 @@ protected:
 private:
     Home home_;
     std::shared_ptr<Stream> stream_;
-    bool closed_ = false; ///< changed by whose turn it is
+    bool closed_ = false;            ///< changed by whose turn it is
+    std::optional<Summary> summary_; ///< the same; once stream_ is null it does not change
 };
 
 /// Python's Reader and Writer of a stream that a session has.
@@ -108,7 +116,7 @@ void bind_shared(py::class_<Bound>& type)
         .def_property_readonly("format",
                                [](const Bound& b) { return format_dict(b.open()->format()); })
         .def_property_readonly("route", [](const Bound& b) { return list_of(b.open()->route()); })
-        .def_property_readonly("stats", [](const Bound& b) { return dict_of(b.open()->stats()); });
+        .def_property_readonly("stats", [](const Bound& b) { return dict_of(b.stats()); });
 }
 
 } // namespace iio_stream::python
