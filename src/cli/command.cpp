@@ -2,6 +2,7 @@
 #include "cli/command.hpp"
 
 #include "cli/output/exit_status.hpp"
+#include "cli/output/print.hpp"
 #include "cli/parsing/option_text.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "iio_stream/units.hpp"
@@ -168,7 +169,7 @@ void Parser::parse(std::vector<std::string> arguments)
     try {
         app_.parse(arguments);
     } catch (const CLI::CallForHelp&) {
-        std::fputs(app_.help().c_str(), stdout);
+        print_text(stdout, app_.help());
         throw Answered{0};
     } catch (const CLI::RequiredError& error) {
         fail_usage(error.what(), such_as());
@@ -226,12 +227,12 @@ void require_folder(const std::string& path)
 void print_json(const std::string& object, const std::string& where)
 {
     if (where == "true") {
-        std::printf("%s\n", object.c_str()); // main() checks whether it was written
+        print_json_line(stdout, object); // main() checks whether it was written
         return;
     }
     refuse_recording("--json", where, {});
     std::FILE* file = std::fopen(where.c_str(), "w");
-    const bool written = file != nullptr && std::fprintf(file, "%s\n", object.c_str()) > 0;
+    const bool written = file != nullptr && std::fputs((object + "\n").c_str(), file) >= 0;
     const int error = errno;
     if (file == nullptr || std::fclose(file) != 0 || !written)
         throw Error(Fault::storage, written ? errno : error, "write", where);
@@ -251,7 +252,7 @@ void on_end_signals(void (*handler)(int)) noexcept
 
 int print_error(const std::string& command, const Error& error)
 {
-    std::fprintf(stderr, "iio-stream: %s: %s\n", command.c_str(), error.what());
+    print_line(stderr, "iio-stream: %s: %s", command.c_str(), error.what());
     return exit_status(error);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
+#include "cli/output/print.hpp"
 #include "iio_stream/api.hpp"
 #include "iio_stream/units.hpp"
 
@@ -88,7 +89,7 @@ int main(int argc, char** argv)
         return close_output("help", arguments.empty() ? 2 : 0);
     }
     if (arguments[0] == "--version" || arguments[0] == "version") {
-        std::printf("iio-stream %s\n", kVersion);
+        cli::print_line(stdout, "iio-stream %s", kVersion);
         return close_output("version", 0);
     }
     const std::string& name = arguments[0];
@@ -100,7 +101,7 @@ int main(int argc, char** argv)
     } catch (const Error& error) {
         return cli::print_error(name, error);
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "iio-stream: %s: %s\n", name.c_str(), error.what());
+        cli::print_line(stderr, "iio-stream: %s: %s", name.c_str(), error.what());
         return 1;
     }
 }

@@ -3,6 +3,7 @@
 
 #include "cli/output/event_log.hpp"
 #include "cli/output/exit_status.hpp"
+#include "cli/output/print.hpp"
 #include "cli/output/progress.hpp"
 #include "cli/output/summary_text.hpp"
 
@@ -51,7 +52,7 @@ public:
 void print_route(const Pipeline& pipeline)
 {
     for (const Hop& hop : pipeline.route())
-        std::fprintf(stderr, "%s\n", route_line(hop).c_str());
+        print_line(stderr, "%s", route_line(hop).c_str());
 }
 
 void warn_of_dangers(const std::string& command, const Pipeline& pipeline)
@@ -59,7 +60,7 @@ void warn_of_dangers(const std::string& command, const Pipeline& pipeline)
     for (const Hop& hop : pipeline.route()) {
         std::istringstream warnings(hop.warning);
         for (std::string line; std::getline(warnings, line);)
-            std::fprintf(stderr, "iio-stream: %s: warning: %s\n", command.c_str(), line.c_str());
+            print_line(stderr, "iio-stream: %s: warning: %s", command.c_str(), line.c_str());
     }
 }
 
@@ -73,10 +74,10 @@ void warn_of_rates(const Pipeline& pipeline)
             continue;
         const double played = sink.playback->rate.value_or(0);
         const std::string at = played > 0 ? human_count(played) + "S/s" : "an unknown rate";
-        std::fprintf(stderr, "iio-stream: play: the samples are %s; the device plays at %s\n",
-                     recorded > 0 ? ("of " + human_count(recorded) + "S/s").c_str()
-                                  : "of an unknown rate",
-                     at.c_str());
+        print_line(stderr, "iio-stream: play: the samples are %s; the device plays at %s",
+                   recorded > 0 ? ("of " + human_count(recorded) + "S/s").c_str()
+                                : "of an unknown rate",
+                   at.c_str());
     }
 }
 
@@ -189,12 +190,11 @@ int report(const std::string& command, const std::vector<Summary>& summaries,
             (void)print_error(command, *summary.error);
         }
         if (!summary.error && summary.ended == "gap") // status 4 has a reason, too
-            std::fprintf(stderr,
-                         "iio-stream: %s: %s: %s after %llu, and --on-gap stop ends it there\n",
-                         command.c_str(), summary.source.c_str(),
-                         summary.stats.underflows() != 0 ? "the device ran out of samples"
-                                                         : "samples were lost",
-                         static_cast<unsigned long long>(summary.stats.samples));
+            print_line(stderr, "iio-stream: %s: %s: %s after %llu, and --on-gap stop ends it there",
+                       command.c_str(), summary.source.c_str(),
+                       summary.stats.underflows() != 0 ? "the device ran out of samples"
+                                                       : "samples were lost",
+                       static_cast<unsigned long long>(summary.stats.samples));
     }
     std::string text;
     if (options.wants_json()) {
@@ -205,7 +205,7 @@ int report(const std::string& command, const std::vector<Summary>& summaries,
             runs["runs"] = nlohmann::ordered_json::array();
             for (const Summary& summary : summaries)
                 runs["runs"].push_back(nlohmann::ordered_json::parse(to_json(summary)));
-            text = runs.dump();
+            text = json_text(runs);
         }
     } else if (!options.quiet) {
         for (const Summary& summary : summaries)
@@ -215,9 +215,9 @@ int report(const std::string& command, const std::vector<Summary>& summaries,
     if (options.wants_json() && options.json != "true")
         print_json(text, options.json);
     else if (options.wants_json())
-        std::fprintf(samples_on_stdout ? stderr : stdout, "%s\n", text.c_str());
+        print_json_line(samples_on_stdout ? stderr : stdout, text);
     else
-        std::fputs(text.c_str(), samples_on_stdout ? stderr : stdout);
+        print_text(samples_on_stdout ? stderr : stdout, text);
     return status;
 }
 

@@ -155,7 +155,7 @@ std::optional<Hop> RawSource::plan(const MemoryTraits& traits, std::string&) con
     hop.cpu = true;
     hop.reason = plan.reason;
     for (const std::string& warning : settings_.warnings)
-        hop.warning += (hop.warning.empty() ? "" : "\n") + warning;
+        hop.warning += (hop.warning.empty() ? "" : "\n") + printable(warning);
     if (settings_.zeros != 0) // blocks cannot say so
         detail::add_clause(hop.reason, std::to_string(settings_.zeros) +
                                            " of the samples are zeros in place of lost ones, "

@@ -76,6 +76,14 @@ def test_no_room_includes_another_room():
     assert strangers == []
 
 
+def test_the_command_prints_names_escaped():
+    """What is for people goes through cli/output/print.hpp. Besides there is JSON in a file, and the progress line."""
+    allowed = {"cli/output/print.cpp", "cli/output/progress.cpp", "cli/command.cpp"}
+    raw = [f"{name}: {call}" for name, text in sources().items() if room(name) == "cli" and name not in allowed
+           for call in re.findall(r"\b(?:f?printf|f?puts|f?putc|putchar|perror) ?\(|std::c(?:out|err)\b", text)]
+    assert raw == []
+
+
 def test_what_is_shared_includes_no_room():
     """Public headers see public headers, sys/ sees no core/, core/ sees no endpoint."""
     allowed = {"include": {"iio_stream"}, "uapi": {"uapi"}, "sys": {"sys", "uapi", "iio_stream"},

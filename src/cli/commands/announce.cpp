@@ -2,6 +2,7 @@
 #include "cli/commands/announce.hpp"
 
 #include "cli/command.hpp"
+#include "cli/output/print.hpp"
 #include "iio_stream/error.hpp"
 
 #include <algorithm>
@@ -60,10 +61,10 @@ void Announcement::check()
     if (process_ < 0 || ::waitpid(process_, &status, WNOHANG) != process_)
         return;
     process_ = -1;
-    std::fprintf(stderr,
-                 "iio-stream: serve: not announced: avahi-publish has ended with status %d (does "
-                 "avahi-daemon run?)\n",
-                 WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+    print_line(stderr,
+               "iio-stream: serve: not announced: avahi-publish has ended with status %d (does "
+               "avahi-daemon run?)",
+               WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
 } // namespace iio_stream::cli

@@ -2,6 +2,7 @@
 #include "cli/commands/archive.hpp"
 
 #include "cli/command.hpp"
+#include "cli/output/print.hpp"
 #include "cli/output/summary_text.hpp"
 #include "iio_stream/units.hpp"
 #include "iio_stream/utc.hpp"
@@ -213,12 +214,12 @@ int report_archive(const ArchiveResult& result, const ArchiveOutput& output,
                    const std::function<void()>& text)
 {
     for (const ArchiveProblem& one : result.problems)
-        std::fprintf(stderr, "iio-stream: archive: %s: %s\n", one.name.c_str(), one.what.c_str());
+        print_line(stderr, "iio-stream: archive: %s: %s", one.name.c_str(), one.what.c_str());
     if (output.wants_json()) {
         Json json{{"schema", 1}, {"command", "archive " + result.verb}};
         json.update(result.report);
         json["error"] = result.error ? Json(result.error->what()) : Json(nullptr);
-        print_json(json.dump(-1, ' ', false, Json::error_handler_t::replace), output.json);
+        print_json(json_text(json), output.json);
     } else if (!output.quiet) {
         text();
     }

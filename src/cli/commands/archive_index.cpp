@@ -2,6 +2,7 @@
 #include "iio_stream/archive_index.hpp"
 
 #include "cli/commands/archive.hpp"
+#include "cli/output/print.hpp"
 #include "cli/output/summary_text.hpp"
 
 #include <cstdio>
@@ -28,13 +29,14 @@ int archive_index(const ArchiveConfig& config, const ArchiveOutput& output)
     });
     return report_archive({"index", index_json(config, report), {}, error}, output, [&] {
         if (!error)
-            std::printf("%s: indexed %s in %s, read the metadata of %s; %llu unfinished, %llu "
-                        "damaged; index: %s\n",
-                        config.place.c_str(), counted(report.recordings, "recording").c_str(),
-                        counted(report.parts, "part").c_str(), counted(report.read, "part").c_str(),
-                        static_cast<unsigned long long>(report.unfinished),
-                        static_cast<unsigned long long>(report.damaged),
-                        size_text(report.bytes).c_str());
+            print_line(stdout,
+                       "%s: indexed %s in %s, read the metadata of %s; %llu unfinished, %llu "
+                       "damaged; index: %s",
+                       config.place.c_str(), counted(report.recordings, "recording").c_str(),
+                       counted(report.parts, "part").c_str(), counted(report.read, "part").c_str(),
+                       static_cast<unsigned long long>(report.unfinished),
+                       static_cast<unsigned long long>(report.damaged),
+                       size_text(report.bytes).c_str());
     });
 }
 

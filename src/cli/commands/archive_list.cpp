@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands/archive.hpp"
+#include "cli/output/print.hpp"
 #include "cli/output/summary_text.hpp"
 #include "iio_stream/archive_index.hpp"
+#include "iio_stream/printable.hpp"
 #include "iio_stream/utc.hpp"
 
 #include <algorithm>
@@ -96,10 +98,10 @@ using Row = std::array<std::string, kColumns>;
 
 Row row_of(const ArchivedRecording& one)
 {
-    return {one.name,
+    return {printable(one.name),
             one.begin_ns ? format_utc(*one.begin_ns / kNs * kNs) : "-",
             length_text(one.seconds),
-            one.device.empty() ? "-" : one.device,
+            one.device.empty() ? "-" : printable(one.device),
             hertz_text(one.frequency, "Hz"),
             hertz_text(one.sample_rate, "S/s"),
             std::to_string(one.samples),
@@ -113,10 +115,12 @@ void print_table(const std::vector<Row>& rows)
     for (const Row& row : rows)
         for (std::size_t i = 0; i < kColumns; ++i)
             widths[i] = std::max(widths[i], row[i].size());
-    for (const Row& row : rows)
-        for (std::size_t i = 0; i < kColumns; ++i)
-            std::printf("%-*s%s", static_cast<int>(i + 1 == kColumns ? 0 : widths[i]),
-                        row[i].c_str(), i + 1 == kColumns ? "\n" : "  ");
+    for (const Row& row : rows) {
+        std::string line;
+        for (std::size_t i = 0; i + 1 < kColumns; ++i)
+            line += row[i] + std::string(widths[i] - row[i].size() + 2, ' ');
+        print_line(stdout, "%s%s", line.c_str(), row.back().c_str());
+    }
 }
 
 void print_listing(const ArchiveConfig& config, const ArchiveListing& found, const AsOf& as_of)
@@ -129,18 +133,17 @@ void print_listing(const ArchiveConfig& config, const ArchiveListing& found, con
         print_table(rows);
     }
     for (const std::string& name : found.unfinished)
-        std::printf("unfinished: %s\n", name.c_str());
+        print_line(stdout, "unfinished: %s", name.c_str());
     for (const ArchiveProblem& one : found.damaged)
-        std::printf("damaged: %s: %s\n", one.name.c_str(), one.what.c_str());
+        print_line(stdout, "damaged: %s: %s", one.name.c_str(), one.what.c_str());
     const Totals totals(found);
-    std::printf("%s: %s in %s, %s; %zu unfinished, %zu damaged", config.place.c_str(),
-                counted(found.recordings.size(), "recording").c_str(),
-                counted(totals.parts, "part").c_str(), size_text(totals.bytes).c_str(),
-                found.unfinished.size(), found.damaged.size());
-    if (as_of)
-        std::printf("; as of %s, when `iio-stream archive index` looked",
-                    format_utc(*as_of / kNs * kNs).c_str());
-    std::printf("\n");
+    const std::string when = as_of ? "; as of " + format_utc(*as_of / kNs * kNs) +
+                                         ", when `iio-stream archive index` looked"
+                                   : "";
+    print_line(stdout, "%s: %s in %s, %s; %zu unfinished, %zu damaged%s", config.place.c_str(),
+               counted(found.recordings.size(), "recording").c_str(),
+               counted(totals.parts, "part").c_str(), size_text(totals.bytes).c_str(),
+               found.unfinished.size(), found.damaged.size(), when.c_str());
 }
 
 } // namespace

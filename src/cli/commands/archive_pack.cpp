@@ -2,6 +2,7 @@
 #include "iio_stream/archive_pack.hpp"
 
 #include "cli/commands/archive.hpp"
+#include "cli/output/print.hpp"
 #include "cli/output/summary_text.hpp"
 
 #include <cstdio>
@@ -29,10 +30,10 @@ int archive_pack(const PackConfig& config, const ArchiveOutput& output)
     });
     return report_archive({"pack", packed_json(config, report), {}, error}, output, [&] {
         if (!error)
-            std::printf("%s: packed %s, %s of samples; %llu compared with a hash\n",
-                        config.archive.c_str(), counted(report.recordings, "recording").c_str(),
-                        size_text(report.bytes).c_str(),
-                        static_cast<unsigned long long>(report.hashed));
+            print_line(stdout, "%s: packed %s, %s of samples; %llu compared with a hash",
+                       config.archive.c_str(), counted(report.recordings, "recording").c_str(),
+                       size_text(report.bytes).c_str(),
+                       static_cast<unsigned long long>(report.hashed));
     });
 }
 

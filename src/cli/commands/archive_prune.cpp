@@ -2,6 +2,7 @@
 #include "iio_stream/archive_prune.hpp"
 
 #include "cli/commands/archive.hpp"
+#include "cli/output/print.hpp"
 #include "cli/output/summary_text.hpp"
 #include "iio_stream/utc.hpp"
 
@@ -32,12 +33,12 @@ void print_pruned(const PruneConfig& config, const PruneReport& report)
 {
     const char* const what = config.dry_run ? "would remove" : "removed";
     for (const PrunedPart& part : report.removed)
-        std::printf("%s %s, %s, of %s\n", what, part.name.c_str(), size_text(part.bytes).c_str(),
-                    format_utc(part.end_ns).c_str());
-    std::printf("%s: %s %s, %s; %s, %s, %s\n", config.archive.place.c_str(), what,
-                counted(report.removed.size(), "part").c_str(),
-                size_text(report.removed_bytes).c_str(), counted(report.parts, "part").c_str(),
-                size_text(report.bytes).c_str(), config.dry_run ? "would stay" : "stay");
+        print_line(stdout, "%s %s, %s, of %s", what, part.name.c_str(),
+                   size_text(part.bytes).c_str(), format_utc(part.end_ns).c_str());
+    print_line(stdout, "%s: %s %s, %s; %s, %s, %s", config.archive.place.c_str(), what,
+               counted(report.removed.size(), "part").c_str(),
+               size_text(report.removed_bytes).c_str(), counted(report.parts, "part").c_str(),
+               size_text(report.bytes).c_str(), config.dry_run ? "would stay" : "stay");
 }
 
 } // namespace

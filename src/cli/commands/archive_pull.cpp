@@ -2,6 +2,7 @@
 #include "iio_stream/archive_pull.hpp"
 
 #include "cli/commands/archive.hpp"
+#include "cli/output/print.hpp"
 #include "cli/output/summary_text.hpp"
 
 #include <cerrno>
@@ -26,15 +27,16 @@ Json pulled_json(const PullConfig& config, const PullReport& report)
 
 void print_pulled(const PullConfig& config, const PullReport& report)
 {
-    std::printf("%s: %llu of %s fetched, %llu there already; read %s", config.folder.c_str(),
-                static_cast<unsigned long long>(report.pulled),
-                counted(report.parts, "part").c_str(),
-                static_cast<unsigned long long>(report.already), size_text(report.bytes).c_str());
+    std::string text = formatted(
+        "%s: %llu of %s fetched, %llu there already; read %s", config.folder.c_str(),
+        static_cast<unsigned long long>(report.pulled), counted(report.parts, "part").c_str(),
+        static_cast<unsigned long long>(report.already), size_text(report.bytes).c_str());
     if (report.resumed != 0)
-        std::printf(", resumed after %s", size_text(report.resumed).c_str());
+        text += ", resumed after " + size_text(report.resumed);
     if (!report.damaged.empty())
-        std::printf("; %zu damaged in %s", report.damaged.size(), config.archive.place.c_str());
-    std::putchar('\n');
+        text +=
+            formatted("; %zu damaged in %s", report.damaged.size(), config.archive.place.c_str());
+    print_line(stdout, "%s", text.c_str());
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands/archive.hpp"
+#include "cli/output/print.hpp"
 #include "cli/output/summary_text.hpp"
 
 #include <cerrno>
@@ -21,21 +22,24 @@ Json pushed_json(const PushConfig& config, const PushReport& report)
 
 void print_pushed(const PushConfig& config, const PushReport& report)
 {
-    std::printf("%s: %llu of %llu parts stored, %llu already there; sent %s",
-                config.archive.c_str(), static_cast<unsigned long long>(report.stored),
-                static_cast<unsigned long long>(report.parts),
-                static_cast<unsigned long long>(report.already), size_text(report.bytes).c_str());
+    std::string text =
+        formatted("%s: %llu of %llu parts stored, %llu already there; sent %s",
+                  config.archive.c_str(), static_cast<unsigned long long>(report.stored),
+                  static_cast<unsigned long long>(report.parts),
+                  static_cast<unsigned long long>(report.already), size_text(report.bytes).c_str());
     if (report.resumed != 0)
-        std::printf(", resumed after %s", size_text(report.resumed).c_str());
+        text += ", resumed after " + size_text(report.resumed);
     if (report.removed != 0)
-        std::printf("; removed %llu here, %s", static_cast<unsigned long long>(report.removed),
-                    size_text(report.removed_bytes).c_str());
+        text +=
+            formatted("; removed %llu here, %s", static_cast<unsigned long long>(report.removed),
+                      size_text(report.removed_bytes).c_str());
     if (report.unfinished != 0)
-        std::printf("; %llu unfinished left alone",
-                    static_cast<unsigned long long>(report.unfinished));
+        text += formatted("; %llu unfinished left alone",
+                          static_cast<unsigned long long>(report.unfinished));
     if (report.retries != 0)
-        std::printf("; %llu requests repeated", static_cast<unsigned long long>(report.retries));
-    std::putchar('\n');
+        text +=
+            formatted("; %llu requests repeated", static_cast<unsigned long long>(report.retries));
+    print_line(stdout, "%s", text.c_str());
 }
 
 } // namespace
@@ -46,10 +50,10 @@ int archive_push(const PushConfig& config, const ArchiveOutput& output)
     const std::optional<Error> error = run_archive([&]() -> std::optional<Error> {
         last = push_archive(config, [&](const PushReport& now) {
             if (!output.quiet && now.stored != last.stored)
-                std::fprintf(stderr, "iio-stream: archive: stored %llu of %llu parts, %s\n",
-                             static_cast<unsigned long long>(now.stored),
-                             static_cast<unsigned long long>(now.parts),
-                             size_text(now.bytes).c_str());
+                print_line(stderr, "iio-stream: archive: stored %llu of %llu parts, %s",
+                           static_cast<unsigned long long>(now.stored),
+                           static_cast<unsigned long long>(now.parts),
+                           size_text(now.bytes).c_str());
             last = now;
             return !is_archive_ended();
         });
@@ -63,7 +67,7 @@ int archive_push(const PushConfig& config, const ArchiveOutput& output)
         return {};
     });
     for (const std::string& problem : last.problems)
-        std::fprintf(stderr, "iio-stream: archive: %s\n", problem.c_str());
+        print_line(stderr, "iio-stream: archive: %s", problem.c_str());
     return report_archive({"push", pushed_json(config, last), {}, error}, output,
                           [&] { print_pushed(config, last); });
 }

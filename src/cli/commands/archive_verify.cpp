@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands/archive.hpp"
+#include "cli/output/print.hpp"
 #include "cli/output/summary_text.hpp"
 
 #include <cerrno>
@@ -30,17 +31,18 @@ void print_verified(const VerifyConfig& config, const ArchiveVerification& verif
     const std::string in_store =
         config.data ? std::to_string(verification.good_in_store) + " by the store's checksum, "
                     : "";
-    std::printf("%s: %s in %s: %llu of good hash, %s%llu without one; %s read; %llu certain and "
-                "%llu possible losses; "
-                "%zu unfinished\n",
-                config.archive.place.c_str(), counted(verification.recordings, "recording").c_str(),
-                counted(verification.parts, "part").c_str(),
-                static_cast<unsigned long long>(verification.good), in_store.c_str(),
-                static_cast<unsigned long long>(verification.without_hash),
-                size_text(verification.bytes).c_str(),
-                static_cast<unsigned long long>(verification.gaps.certain),
-                static_cast<unsigned long long>(verification.gaps.possible),
-                verification.unfinished.size());
+    print_line(stdout,
+               "%s: %s in %s: %llu of good hash, %s%llu without one; %s read; %llu certain and "
+               "%llu possible losses; "
+               "%zu unfinished",
+               config.archive.place.c_str(), counted(verification.recordings, "recording").c_str(),
+               counted(verification.parts, "part").c_str(),
+               static_cast<unsigned long long>(verification.good), in_store.c_str(),
+               static_cast<unsigned long long>(verification.without_hash),
+               size_text(verification.bytes).c_str(),
+               static_cast<unsigned long long>(verification.gaps.certain),
+               static_cast<unsigned long long>(verification.gaps.possible),
+               verification.unfinished.size());
 }
 
 } // namespace

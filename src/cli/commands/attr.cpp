@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
+#include "cli/output/print.hpp"
+#include "cli/output/summary_text.hpp"
 #include "iio_stream/device.hpp"
 
 #include <cstdio>
@@ -15,9 +17,7 @@ int list(const std::string& path, const std::string& uri)
     for (const AttributeInfo& a : device(path.substr(0, slash), uri).attributes)
         if (channel.empty() || a.channel == channel || a.channel == "in_" + channel ||
             a.channel == "out_" + channel)
-            std::printf("%s%s%s = %s\n", a.channel.c_str(), a.channel.empty() ? "" : "/",
-                        a.name.c_str(),
-                        a.error.empty() ? a.value.c_str() : ("? " + a.error).c_str());
+            print_text(stdout, attribute_text(a) + "\n");
     return 0;
 }
 
@@ -50,14 +50,14 @@ int attr_command(std::vector<std::string> arguments)
     if (verb == "list")
         return list(path, uri);
     if (verb == "get") {
-        std::printf("%s\n", get_attribute(path, uri).c_str());
+        print_text(stdout, get_attribute(path, uri) + "\n");
         return 0;
     }
     if (verb != "set")
         fail_usage("attr has no verb '" + verb + "'", "use get, set or list");
     if (value.empty())
         fail_usage("attr set " + path + ": the value is missing");
-    std::printf("%s\n", set_attribute(path, value[0], uri).c_str()); // read back from the hardware
+    print_text(stdout, set_attribute(path, value[0], uri) + "\n"); // read back from the hardware
     return 0;
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "cli/output/print.hpp"
 #include "cli/output/summary_text.hpp"
 #include "cli/parsing/parse_endpoints.hpp"
 #include "cli/run.hpp"
@@ -54,13 +55,13 @@ void print_row(const Summary& s)
     const double seconds = s.stats.seconds > 0 ? s.stats.seconds : 1;
     const double gib = static_cast<double>(s.stats.bytes) / 1073741824.0;
     const double cpu = s.cpu.user_seconds + s.cpu.system_seconds;
-    std::printf("%10s %6zu %12s/s %10s/s %9.3f %9.0f %9.0f %8llu %8llu\n",
-                human_bytes(static_cast<double>(s.block_size)).c_str(), s.block_count,
-                human_bytes(static_cast<double>(s.stats.bytes) / seconds).c_str(),
-                (human_count(static_cast<double>(s.stats.samples) / seconds) + "S").c_str(),
-                gib > 0 ? cpu / gib : 0, s.latency.p50_us, s.latency.p99_us,
-                static_cast<unsigned long long>(s.stats.gaps.certain),
-                static_cast<unsigned long long>(s.stats.gaps.possible));
+    print_line(stdout, "%10s %6zu %12s/s %10s/s %9.3f %9.0f %9.0f %8llu %8llu",
+               human_bytes(static_cast<double>(s.block_size)).c_str(), s.block_count,
+               human_bytes(static_cast<double>(s.stats.bytes) / seconds).c_str(),
+               (human_count(static_cast<double>(s.stats.samples) / seconds) + "S").c_str(),
+               gib > 0 ? cpu / gib : 0, s.latency.p50_us, s.latency.p99_us,
+               static_cast<unsigned long long>(s.stats.gaps.certain),
+               static_cast<unsigned long long>(s.stats.gaps.possible));
     std::fflush(stdout);
 }
 
@@ -90,8 +91,8 @@ int bench_command(std::vector<std::string> arguments)
     const Sweep sweep = Sweep::parse(sweep_text);
     const bool table = !options.wants_json() && !options.quiet && !sweep_text.empty();
     if (table)
-        std::printf("%10s %6s %14s %12s %9s %9s %9s %8s %8s\n", "block", "blocks", "bytes",
-                    "samples", "cpu-s/GiB", "p50 µs", "p99 µs", "certain", "possible");
+        print_line(stdout, "%10s %6s %14s %12s %9s %9s %9s %8s %8s", "block", "blocks", "bytes",
+                   "samples", "cpu-s/GiB", "p50 µs", "p99 µs", "certain", "possible");
     std::vector<Summary> summaries;
     for (const std::size_t size : sweep.block_sizes)
         for (const std::size_t count : sweep.blocks) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
 #include "cli/output/json.hpp"
+#include "cli/output/print.hpp"
 #include "iio_stream/api.hpp"
 #include "iio_stream/bench.hpp"
 #include "iio_stream/units.hpp"
@@ -63,21 +64,22 @@ std::optional<double> Table::percent(const IoRow& row) const
 
 void Table::print_head() const
 {
-    std::printf("%s, %s in blocks of %s, %zu in flight, Linux %s. The figures hold for this\n"
-                "machine and its storage; those of an emulator say nothing about hardware.\n\n"
-                "%-5s %-13s %5s %-19s %9s %9s %9s %9s %8s %7s\n",
-                what.file.c_str(), format_size(what.bytes).c_str(),
-                format_size(what.block_size).c_str(), what.depth, kernel().c_str(), "", "memory",
-                "pages", "method", "create s", "I/O s", "close s", "MB/s", "CPU s", "percent");
+    print_line(stdout, "%s, %s in blocks of %s, %zu in flight, Linux %s. The figures hold for this",
+               what.file.c_str(), format_size(what.bytes).c_str(),
+               format_size(what.block_size).c_str(), what.depth, kernel().c_str());
+    print_line(stdout, "machine and its storage; those of an emulator say nothing about hardware.");
+    print_line(stdout, "%s", "");
+    print_line(stdout, "%-5s %-13s %5s %-19s %9s %9s %9s %9s %8s %7s", "", "memory", "pages",
+               "method", "create s", "I/O s", "close s", "MB/s", "CPU s", "percent");
 }
 
 void Table::print_row(const IoRow& row) const
 {
-    std::printf("%-5s %-13s %5s %-19s %9.4f %9.4f %9.4f %9.1f %8.3f %7.0f\n", row.direction.c_str(),
-                row.memory.c_str(), format_size(row.page_bytes).c_str(), row.method.c_str(),
-                row.create_seconds.value_or(0), row.io_seconds.value_or(0),
-                row.close_seconds.value_or(0), speed(row).value_or(0) / 1e6,
-                row.cpu_seconds.value_or(0), percent(row).value_or(0));
+    print_line(stdout, "%-5s %-13s %5s %-19s %9.4f %9.4f %9.4f %9.1f %8.3f %7.0f",
+               row.direction.c_str(), row.memory.c_str(), format_size(row.page_bytes).c_str(),
+               row.method.c_str(), row.create_seconds.value_or(0), row.io_seconds.value_or(0),
+               row.close_seconds.value_or(0), speed(row).value_or(0) / 1e6,
+               row.cpu_seconds.value_or(0), percent(row).value_or(0));
     std::fflush(stdout);
 }
 
@@ -91,9 +93,9 @@ void Table::print_alike()
     if (!alike[0].create_seconds && alike.size() == kMethods)
         methods = "(each)";
     const IoRow& row = alike[0];
-    std::printf("%-5s %-13s %5s %-19s %s: %s\n", row.direction.c_str(), row.memory.c_str(),
-                format_size(row.page_bytes).c_str(), methods.c_str(),
-                errno_name(row.error->code().value()).c_str(), row.error->what());
+    print_line(stdout, "%-5s %-13s %5s %-19s %s: %s", row.direction.c_str(), row.memory.c_str(),
+               format_size(row.page_bytes).c_str(), methods.c_str(),
+               errno_name(row.error->code().value()).c_str(), row.error->what());
     std::fflush(stdout);
     alike.clear();
 }
@@ -148,7 +150,7 @@ std::string Table::json(bool complete) const
                              {"message", row.error->what()}};
         json["rows"].push_back(cell);
     }
-    return json.dump();
+    return json_text(json);
 }
 
 // A combination that does not work is a finding; data that differ from what was written are a
@@ -227,8 +229,8 @@ int bench_io_command(std::vector<std::string> arguments)
     else
         print_json(table.json(!failure && !g_stop), json);
     if (g_stop)
-        std::fputs("iio-stream: bench-io: stopped by a signal, not all cells were measured\n",
-                   stderr);
+        print_line(stderr,
+                   "iio-stream: bench-io: stopped by a signal, not all cells were measured");
     return failure ? print_error("bench-io", *failure) : status_of(table.rows);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
 #include "cli/output/check_report.hpp"
+#include "cli/output/print.hpp"
 #include "iio_stream/conformance.hpp"
 
 #include <atomic>
@@ -25,7 +26,8 @@ void on_check_signal(int)
 void list_checks()
 {
     for (const ConformanceCheck& check : conformance_checks())
-        std::printf("%d  %-18s %s\n", check.number, check.name.c_str(), check.explains.c_str());
+        print_line(stdout, "%d  %-18s %s", check.number, check.name.c_str(),
+                   check.explains.c_str());
 }
 
 int status_of(const ConformanceReport& report)

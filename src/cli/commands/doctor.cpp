@@ -3,6 +3,7 @@
 
 #include "cli/command.hpp"
 #include "cli/output/json.hpp"
+#include "cli/output/print.hpp"
 #include "cli/output/summary_text.hpp"
 #include "iio_stream/api.hpp"
 
@@ -54,23 +55,26 @@ Json doctor_json(const std::vector<Check>& checks, const std::string& device,
 
 void print_probe(const std::string& device, const ProbeResult& probed)
 {
-    std::printf("\n%s, blocks of %s:\n", device.c_str(),
-                human_bytes(static_cast<double>(probed.block_size)).c_str());
+    print_line(stdout, "%s", "");
+    print_line(stdout, "%s, blocks of %s:", device.c_str(),
+               human_bytes(static_cast<double>(probed.block_size)).c_str());
     for (const ProbeRow& row : probed.rows) {
         if (!row.error.empty()) {
-            std::printf("  %-14s %s\n", row.memory.name().c_str(), row.error.c_str());
+            print_line(stdout, "  %-14s %s", row.memory.name().c_str(), row.error.c_str());
             continue;
         }
-        std::printf("  %-14s %s/s, %.3f CPU seconds per GiB, ", row.memory.name().c_str(),
-                    human_bytes(row.bytes_per_second).c_str(), row.cpu_seconds_per_gib);
-        if (row.interrupts_per_block)
-            std::printf("%.1f interrupts per block", *row.interrupts_per_block);
-        else
-            std::printf("interrupts unknown");
-        std::printf("%s\n", row.data_arrived == true ? ", each page written" : "");
+        const std::string interrupts =
+            row.interrupts_per_block
+                ? formatted("%.1f interrupts per block", *row.interrupts_per_block)
+                : "interrupts unknown";
+        print_line(stdout, "  %-14s %s/s, %.3f CPU seconds per GiB, %s%s",
+                   row.memory.name().c_str(), human_bytes(row.bytes_per_second).c_str(),
+                   row.cpu_seconds_per_gib, interrupts.c_str(),
+                   row.data_arrived == true ? ", each page written" : "");
     }
-    std::printf("  memory=auto uses %s: %s\n  (stored in %s)\n", probed.recommended.name().c_str(),
-                probed.reason.c_str(), probed.stored_in.c_str());
+    print_line(stdout, "  memory=auto uses %s: %s", probed.recommended.name().c_str(),
+               probed.reason.c_str());
+    print_line(stdout, "  (stored in %s)", probed.stored_in.c_str());
 }
 
 } // namespace
@@ -94,15 +98,15 @@ int doctor_command(std::vector<std::string> arguments)
     if (!device.empty())
         probed = probe(device);
     if (!json.empty()) {
-        print_json(doctor_json(checks, device, probed).dump(), json);
+        print_json(json_text(doctor_json(checks, device, probed)), json);
         return 0;
     }
     for (const Check& check : checks) {
         const bool ok = check.state == Check::State::ok;
-        std::printf("%-7s %-14s %s\n", ok ? "ok" : "missing", check.name.c_str(),
-                    check.detail.c_str());
+        print_line(stdout, "%-7s %-14s %s", ok ? "ok" : "missing", check.name.c_str(),
+                   check.detail.c_str());
         if (!check.fix.empty())
-            std::printf("        Fix with: %s\n", check.fix.c_str());
+            print_line(stdout, "        Fix with: %s", check.fix.c_str());
     }
     if (probed)
         print_probe(device, *probed);

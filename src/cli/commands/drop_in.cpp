@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // run: a program that was written for libiio 0.x on our engine, by a libiio.so.0 of ours (compat/).
 #include "cli/command.hpp"
+#include "cli/output/print.hpp"
+#include "iio_stream/printable.hpp"
 #include "iio_stream/stats.hpp"
 
 #include <algorithm>
@@ -66,15 +68,20 @@ std::string systemd_word(const std::string& text)
 
 void print_lines(const std::string& folder, const Variables& settings)
 {
-    std::printf("# In a shell's profile:\nexport "
-                "LD_LIBRARY_PATH=%s\"${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}\"\n",
-                shell_word(folder).c_str());
     for (const auto& [name, value] : settings)
-        std::printf("export %s=%s\n", name.c_str(), shell_word(value).c_str());
-    std::printf("\n# In a systemd unit, below [Service]:\nEnvironment=%s\n",
-                systemd_word("LD_LIBRARY_PATH=" + folder).c_str());
+        if (printable(value) != value)
+            fail_usage(name + "=" + value + " cannot be a line of a profile or a unit",
+                       "--install needs a name without control characters");
+    print_line(stdout, "# In a shell's profile:");
+    print_line(stdout, "export LD_LIBRARY_PATH=%s\"${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}\"",
+               shell_word(folder).c_str());
     for (const auto& [name, value] : settings)
-        std::printf("Environment=%s\n", systemd_word(name + "=" + value).c_str());
+        print_line(stdout, "export %s=%s", name.c_str(), shell_word(value).c_str());
+    print_line(stdout, "%s", "");
+    print_line(stdout, "# In a systemd unit, below [Service]:");
+    print_line(stdout, "Environment=%s", systemd_word("LD_LIBRARY_PATH=" + folder).c_str());
+    for (const auto& [name, value] : settings)
+        print_line(stdout, "Environment=%s", systemd_word(name + "=" + value).c_str());
 }
 
 // Before its options are taken for ours.

@@ -3,6 +3,7 @@
 
 #include "cli/command.hpp"
 #include "cli/output/json.hpp"
+#include "cli/output/print.hpp"
 #include "iio_stream/units.hpp"
 
 #include <cstdio>
@@ -35,19 +36,21 @@ std::string status_json(const GadgetStatus& status)
                                    {"bound", g.bound},
                                    {"mount", or_null(g.mount)},
                                    {"streamer", or_null(g.streamer)}});
-    return json.dump();
+    return json_text(json);
 }
 
 void print_status(const GadgetStatus& status)
 {
     if (status.controllers.empty())
-        std::puts("no USB device controller");
+        print_line(stdout, "no USB device controller");
     for (const ControllerInfo& c : status.controllers)
-        std::printf("controller %s: %s, %s%s%s\n", c.name.c_str(), c.state.c_str(), c.speed.c_str(),
-                    c.holder.empty() ? ", free" : ", held by gadget ", c.holder.c_str());
+        print_line(stdout, "controller %s: %s, %s%s%s", c.name.c_str(), c.state.c_str(),
+                   c.speed.c_str(), c.holder.empty() ? ", free" : ", held by gadget ",
+                   c.holder.c_str());
     for (const GadgetInfo& g : status.gadgets)
-        std::printf("gadget %s on %s: ffs:%s, %s\n", g.name.c_str(), g.udc.c_str(), g.mount.c_str(),
-                    g.streamer.empty() ? "not streaming" : ("streamer " + g.streamer).c_str());
+        print_line(stdout, "gadget %s on %s: ffs:%s, %s", g.name.c_str(), g.udc.c_str(),
+                   g.mount.c_str(),
+                   g.streamer.empty() ? "not streaming" : ("streamer " + g.streamer).c_str());
 }
 
 } // namespace
@@ -84,10 +87,10 @@ int gadget_command(std::vector<std::string> arguments)
         settings.id = parse_id(id);
     if (verb == "up") {
         if (!gadget_up(settings))
-            std::puts("the gadget is already up");
+            print_line(stdout, "the gadget is already up");
     } else if (verb == "down") {
         if (!gadget_down(settings.into.empty() ? settings.name : settings.into))
-            std::puts("the gadget is not up");
+            print_line(stdout, "the gadget is not up");
     } else if (verb != "status") {
         fail_usage("gadget has no verb '" + verb + "'", "use up, down or status");
     } else if (!json.empty()) {

@@ -2,6 +2,7 @@
 // help: what --help prints for commands and endpoints, and the parts of the man page, the shell
 // completions and GNU Radio Companion's blocks made from option tables.
 #include "cli/commands/complete.hpp"
+#include "cli/output/print.hpp"
 #include "cli/parsing/option_text.hpp"
 #include "iio_stream/units.hpp"
 
@@ -47,14 +48,15 @@ void print_topic(const std::string& topic)
     for (const Command& command : commands()) // verify is both; the endpoint is "verify:"
         if (topic == command.name) {
             if (find_scheme(topic) != nullptr)
-                std::printf("(The endpoint of that name: iio-stream help %s:)\n\n", topic.c_str());
+                print_text(stdout,
+                           "(The endpoint of that name: iio-stream help " + topic + ":)\n\n");
             (void)command.run({"--help"});
             return;
         }
     const Scheme* scheme = find_scheme(topic);
     if (scheme == nullptr)
         fail_usage("there is no command or endpoint '" + topic + "'", suggest(topic, topics()));
-    std::fputs(help_of(*scheme).c_str(), stdout);
+    print_text(stdout, help_of(*scheme));
 }
 
 std::string man_options(const std::string& name)
@@ -87,24 +89,27 @@ std::string filled(const std::string& path, std::string_view mark,
 
 void print_help()
 {
-    std::puts(
+    print_text(
+        stdout,
         "iio-stream moves blocks of samples between IIO devices, USB and files, without the\n"
         "CPU touching a sample if the kernel allows it, and reports the samples that are lost.\n\n"
-        "Usage: iio-stream COMMAND [ENDPOINT [KEY=VALUE…]]… [OPTION…]\n\nCommands:");
+        "Usage: iio-stream COMMAND [ENDPOINT [KEY=VALUE…]]… [OPTION…]\n\nCommands:\n");
     for (const Command& command : commands())
-        std::printf("  %-8s %s\n", command.name, command.summary);
-    std::printf("\nSources:%s\nSinks:  %s\n\n",
-                addresses([](auto& s) { return s.source != nullptr; }).c_str(),
-                addresses([](auto& s) { return s.sink != nullptr; }).c_str());
+        print_line(stdout, "  %-8s %s", command.name, command.summary);
+    print_text(stdout, "\nSources:" + addresses([](auto& s) { return s.source != nullptr; }) +
+                           "\nSinks:  " + addresses([](auto& s) { return s.sink != nullptr; }) +
+                           "\n\n");
     for (const Scheme& scheme : schemes())
         if (scheme.missing)
-            std::printf("No %s: %s.\n\n", scheme.name.c_str(), scheme.missing->why.c_str());
-    std::puts("See `iio-stream help COMMAND` and `iio-stream help ENDPOINT` (such as iio) for "
-              "their options.\n\n"
-              "Exit status: 0 done; 2 wrong usage; 3 a device or peer failed; 4 samples lost, or a "
-              "limit was exceeded;\n"
-              "5 a file failed; 1 anything else.\n\n"
-              "Example:\n  iio-stream record sim: capture.sigmf-meta overwrite=on --duration 2s");
+            print_text(stdout, "No " + scheme.name + ": " + scheme.missing->why + ".\n\n");
+    print_text(
+        stdout,
+        "See `iio-stream help COMMAND` and `iio-stream help ENDPOINT` (such as iio) for "
+        "their options.\n\n"
+        "Exit status: 0 done; 2 wrong usage; 3 a device or peer failed; 4 samples lost, or a "
+        "limit was exceeded;\n"
+        "5 a file failed; 1 anything else.\n\n"
+        "Example:\n  iio-stream record sim: capture.sigmf-meta overwrite=on --duration 2s\n");
 }
 
 int help_command(std::vector<std::string> arguments)
@@ -112,7 +117,7 @@ int help_command(std::vector<std::string> arguments)
     if (!arguments.empty() && arguments[0] == "--complete") { // for packaging/completions
         arguments.erase(arguments.begin());
         for (const Candidate& candidate : complete(arguments))
-            std::printf("%s\t%s\n", candidate.word.c_str(), candidate.help.c_str());
+            print_text(stdout, candidate.word + "\t" + candidate.help + "\n");
         return 0;
     }
     if (arguments.size() == 2 &&
@@ -120,7 +125,7 @@ int help_command(std::vector<std::string> arguments)
         const bool man = arguments[0] == "--man";
         const std::string text = filled(arguments[1], man ? ".\\\" options: " : "    # options: ",
                                         man ? man_options : companion_options);
-        std::fputs(text.c_str(), stdout);
+        print_text(stdout, text);
         return 0;
     }
     Parser parser("help", "Explains a command, or an endpoint with all its options.",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
 #include "cli/output/json.hpp"
+#include "cli/output/print.hpp"
+#include "cli/output/summary_text.hpp"
 #include "iio_stream/api.hpp"
 #include "iio_stream/device.hpp"
 
@@ -61,31 +63,31 @@ Json device_json(const DeviceInfo& device)
 
 void print_device(const DeviceInfo& device)
 {
-    std::printf("%s  %s%s%s\n", device.id.c_str(), device.name.c_str(),
-                device.label.empty() ? "" : "  label ", device.label.c_str());
+    print_line(stdout, "%s  %s%s%s", device.id.c_str(), device.name.c_str(),
+               device.label.empty() ? "" : "  label ", device.label.c_str());
     for (const BufferInfo& buffer : device.buffers) {
-        std::printf("  buffer %d, %s: %s", buffer.index, buffer.output ? "output" : "input",
-                    buffer.path == "dmabuf"   ? "takes DMABUFs"
-                    : buffer.path == "mmap"   ? "path=mmap"
-                    : buffer.path == "fileio" ? "read() and write() only"
-                                              : "unknown whether it takes DMABUFs");
-        if (!buffer.dmabuf_reason.empty())
-            std::printf(" (%s)", buffer.dmabuf_reason.c_str());
-        std::printf("; blocks in multiples of %zu bytes\n", buffer.alignment);
+        const std::string reason =
+            buffer.dmabuf_reason.empty() ? "" : " (" + buffer.dmabuf_reason + ")";
+        print_line(stdout, "  buffer %d, %s: %s%s; blocks in multiples of %zu bytes", buffer.index,
+                   buffer.output ? "output" : "input",
+                   buffer.path == "dmabuf"   ? "takes DMABUFs"
+                   : buffer.path == "mmap"   ? "path=mmap"
+                   : buffer.path == "fileio" ? "read() and write() only"
+                                             : "unknown whether it takes DMABUFs",
+                   reason.c_str(), buffer.alignment);
         for (const Channel& channel : buffer.channels)
-            std::printf("    %-14s %s%s\n", channel.id.c_str(), channel.type.text().c_str(),
-                        component_text(channel.component));
+            print_line(stdout, "    %-14s %s%s", channel.id.c_str(), channel.type.text().c_str(),
+                       component_text(channel.component));
         for (const auto& [option, places] : buffer.tuning)
             for (const std::string& place : places)
-                std::printf("    %-14s %s\n", (option + "=").c_str(), place.c_str());
+                print_line(stdout, "    %-14s %s", (option + "=").c_str(), place.c_str());
         for (const std::string& remark : buffer.remarks)
-            std::printf("    not understood: %s\n", remark.c_str());
+            print_line(stdout, "    not understood: %s", remark.c_str());
     }
     for (const std::string& remark : device.remarks)
-        std::printf("  not understood: %s\n", remark.c_str());
+        print_line(stdout, "  not understood: %s", remark.c_str());
     for (const AttributeInfo& a : device.attributes)
-        std::printf("  %s%s%s = %s\n", a.channel.c_str(), a.channel.empty() ? "" : "/",
-                    a.name.c_str(), a.error.empty() ? a.value.c_str() : ("? " + a.error).c_str());
+        print_text(stdout, "  " + attribute_text(a) + "\n");
 }
 
 } // namespace
@@ -113,14 +115,14 @@ int info_command(std::vector<std::string> arguments)
         all["devices"] = Json::array();
         for (const DeviceInfo& device : found)
             all["devices"].push_back(device_json(device));
-        print_json(all.dump(), json);
+        print_json(json_text(all), json);
         return 0;
     }
     for (const DeviceInfo& device : found)
         print_device(device);
     if (found.empty())
-        std::printf("no IIO devices in %s (--uri ip:ADDRESS shows those of another machine)\n",
-                    uri.c_str());
+        print_line(stdout, "no IIO devices in %s (--uri ip:ADDRESS shows those of another machine)",
+                   uri.c_str());
     return 0;
 }
 

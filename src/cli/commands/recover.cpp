@@ -1,40 +1,41 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
 #include "cli/output/exit_status.hpp"
+#include "cli/output/json.hpp"
+#include "cli/output/print.hpp"
 #include "cli/output/summary_text.hpp"
 #include "iio_stream/recording.hpp"
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 namespace iio_stream::cli {
 
 namespace {
 
-nlohmann::ordered_json text_or_null(const std::string& text)
+Json text_or_null(const std::string& text)
 {
-    return text.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(text);
+    return text.empty() ? Json(nullptr) : Json(text);
 }
 
-nlohmann::ordered_json count_or_null(std::uint64_t count)
+Json count_or_null(std::uint64_t count)
 {
-    return count == kUnknown ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(count);
+    return count == kUnknown ? Json(nullptr) : Json(count);
 }
 
 std::string json_of(const std::string& file, const Recovery& done)
 {
-    const nlohmann::ordered_json json{{"schema", 1},
-                                      {"command", "recover"},
-                                      {"file", file},
-                                      {"needed", done.needed},
-                                      {"bytes", done.bytes},
-                                      {"bytes_cut", done.bytes_before - done.bytes},
-                                      {"samples", done.samples},
-                                      {"missing_samples", count_or_null(done.missing)},
-                                      {"next_part", text_or_null(done.next_part)},
-                                      {"tail", text_or_null(done.tail)},
-                                      {"backup", text_or_null(done.backup)}};
-    return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    const Json json{{"schema", 1},
+                    {"command", "recover"},
+                    {"file", file},
+                    {"needed", done.needed},
+                    {"bytes", done.bytes},
+                    {"bytes_cut", done.bytes_before - done.bytes},
+                    {"samples", done.samples},
+                    {"missing_samples", count_or_null(done.missing)},
+                    {"next_part", text_or_null(done.next_part)},
+                    {"tail", text_or_null(done.tail)},
+                    {"backup", text_or_null(done.backup)}};
+    return json_text(json);
 }
 
 std::string cut_text(const Recovery& done)
@@ -57,7 +58,7 @@ void warn_of_missing(const std::string& file, const Recovery& done)
                                  " missing at its end, which did not reach the disk";
     if (!done.next_part.empty())
         text += "; later parts of the recording follow: " + done.next_part;
-    std::fprintf(stderr, "iio-stream: recover: warning: %s: %s\n", file.c_str(), text.c_str());
+    print_line(stderr, "iio-stream: recover: warning: %s: %s", file.c_str(), text.c_str());
 }
 
 } // namespace
@@ -78,15 +79,15 @@ int recover_command(std::vector<std::string> arguments)
     if (!json.empty())
         print_json(json_of(file, done), json);
     else if (!done.needed)
-        std::printf("%s: complete, nothing to recover\n", file.c_str());
+        print_line(stdout, "%s: complete, nothing to recover", file.c_str());
     else
-        std::printf("%s: recovered %llu samples, %s%s\n", file.c_str(),
-                    static_cast<unsigned long long>(done.samples),
-                    human_bytes(static_cast<double>(done.bytes)).c_str(), cut_text(done).c_str());
+        print_line(stdout, "%s: recovered %llu samples, %s%s", file.c_str(),
+                   static_cast<unsigned long long>(done.samples),
+                   human_bytes(static_cast<double>(done.bytes)).c_str(), cut_text(done).c_str());
     if (json.empty() && !done.tail.empty())
-        std::printf("%s: keeps what was cut off\n", done.tail.c_str());
+        print_line(stdout, "%s: keeps what was cut off", done.tail.c_str());
     if (json.empty() && !done.backup.empty())
-        std::printf("%s: keeps the previous metadata\n", done.backup.c_str());
+        print_line(stdout, "%s: keeps the previous metadata", done.backup.c_str());
     if (done.missing == 0)
         return 0;
     warn_of_missing(file, done);

@@ -3,6 +3,7 @@
 #include "cli/command.hpp"
 #include "cli/commands/announce.hpp"
 #include "cli/output/json.hpp"
+#include "cli/output/print.hpp"
 #include "cli/output/progress.hpp"
 #include "cli/output/summary_text.hpp"
 #include "iio_stream/reader.hpp"
@@ -59,8 +60,8 @@ public:
         for (const ServedDevice& device : stats.devices) {
             const std::string text = lost(device.gaps);
             if (device.gaps.certain + device.gaps.possible != 0 && devices_[device.id] != text)
-                std::fprintf(stderr, "iio-stream: serve: %s: %s so far\n", device.id.c_str(),
-                             text.c_str());
+                print_line(stderr, "iio-stream: serve: %s: %s so far", device.id.c_str(),
+                           text.c_str());
             devices_[device.id] = text;
         }
         for (const ServedReader& reader : stats.readers)
@@ -68,15 +69,15 @@ public:
         for (const ServedPlayer& player : stats.players)
             show(player);
         if (stats.descriptor_shortages != 0 && !std::exchange(told_of_shortage_, true))
-            std::fprintf(stderr,
-                         "iio-stream: serve: no file descriptor is left, so new connections wait "
-                         "until a client leaves; `ulimit -n` raises the limit\n");
+            print_line(stderr,
+                       "iio-stream: serve: no file descriptor is left, so new connections wait "
+                       "until a client leaves; `ulimit -n` raises the limit");
         for (const std::string& name : stats.refused)
             if (refused_.insert(name).second)
-                std::fprintf(stderr, "iio-stream: serve: refused to %s (--allow %s permits it)\n",
-                             name.starts_with("play:") ? ("play on " + name.substr(5)).c_str()
-                                                       : ("write " + name).c_str(),
-                             name.c_str());
+                print_line(stderr, "iio-stream: serve: refused to %s (--allow %s permits it)",
+                           name.starts_with("play:") ? ("play on " + name.substr(5)).c_str()
+                                                     : ("write " + name).c_str(),
+                           name.c_str());
     }
 
 private:
@@ -85,17 +86,17 @@ private:
         ServedReader& before = readers_[reader.number];
         const char* const so_far = reader.ended ? "" : " so far";
         if (reader.dropped_samples > before.dropped_samples)
-            std::fprintf(stderr, "iio-stream: serve: %s: %s was too slow for %llu samples%s\n",
-                         reader.device.c_str(), reader.peer.c_str(),
-                         static_cast<unsigned long long>(reader.dropped_samples), so_far);
+            print_line(stderr, "iio-stream: serve: %s: %s was too slow for %llu samples%s",
+                       reader.device.c_str(), reader.peer.c_str(),
+                       static_cast<unsigned long long>(reader.dropped_samples), so_far);
         const auto starts = [](const GapTotals& gaps) { return gaps.certain + gaps.possible; };
         if (starts(reader.restarts) > starts(before.restarts))
-            std::fprintf(stderr,
-                         "iio-stream: serve: %s: the capture started again for another reader's "
-                         "channels: %s lacks %s samples%s\n",
-                         reader.device.c_str(), reader.peer.c_str(),
-                         format_bounds(reader.restarts.lost_min, reader.restarts.lost_max).c_str(),
-                         so_far);
+            print_line(stderr,
+                       "iio-stream: serve: %s: the capture started again for another reader's "
+                       "channels: %s lacks %s samples%s",
+                       reader.device.c_str(), reader.peer.c_str(),
+                       format_bounds(reader.restarts.lost_min, reader.restarts.lost_max).c_str(),
+                       so_far);
         before = reader;
         if (readers_.size() > 2 * ServerStats::kMostEnded) // numbers grow: these have ended
             readers_.erase(readers_.begin());
@@ -105,9 +106,9 @@ private:
     {
         std::uint64_t& before = players_[player.number];
         if (player.underflows > before)
-            std::fprintf(stderr, "iio-stream: serve: %s: %llu underflows%s: %s sent too little\n",
-                         player.device.c_str(), static_cast<unsigned long long>(player.underflows),
-                         player.ended ? "" : " so far", player.peer.c_str());
+            print_line(stderr, "iio-stream: serve: %s: %llu underflows%s: %s sent too little",
+                       player.device.c_str(), static_cast<unsigned long long>(player.underflows),
+                       player.ended ? "" : " so far", player.peer.c_str());
         before = player.underflows;
         if (players_.size() > 2 * ServerStats::kMostEnded)
             players_.erase(players_.begin());
@@ -187,27 +188,29 @@ std::string json_of(const ServerStats& stats)
     for (const ServedPlayer& player : stats.players)
         json["players"].push_back(json_of(player));
     json["refused"] = stats.refused;
-    return json.dump();
+    return json_text(json);
 }
 
 void print(const ServerStats& stats)
 {
-    std::printf("serve: %s, %llu turned away\n", counted(stats.connections, "connection").c_str(),
-                static_cast<unsigned long long>(stats.turned_away));
+    print_line(stdout, "serve: %s, %llu turned away",
+               counted(stats.connections, "connection").c_str(),
+               static_cast<unsigned long long>(stats.turned_away));
     for (const ServedDevice& device : stats.devices)
-        std::printf("  %s  %llu samples captured in %s; %s\n", device.id.c_str(),
-                    static_cast<unsigned long long>(device.samples),
-                    counted(device.starts, "start").c_str(), lost(device.gaps).c_str());
+        print_line(stdout, "  %s  %llu samples captured in %s; %s", device.id.c_str(),
+                   static_cast<unsigned long long>(device.samples),
+                   counted(device.starts, "start").c_str(), lost(device.gaps).c_str());
     for (const ServedReader& reader : stats.readers)
-        std::printf("  %s → %s  %llu samples sent, %llu dropped%s; %s\n", reader.device.c_str(),
-                    reader.peer.c_str(), static_cast<unsigned long long>(reader.samples),
-                    static_cast<unsigned long long>(reader.dropped_samples),
-                    lost_at_restarts(reader.restarts).c_str(), copies_text(reader.hop).c_str());
+        print_line(stdout, "  %s → %s  %llu samples sent, %llu dropped%s; %s",
+                   reader.device.c_str(), reader.peer.c_str(),
+                   static_cast<unsigned long long>(reader.samples),
+                   static_cast<unsigned long long>(reader.dropped_samples),
+                   lost_at_restarts(reader.restarts).c_str(), copies_text(reader.hop).c_str());
     for (const ServedPlayer& player : stats.players)
-        std::printf("  %s → %s  %llu samples received, %llu underflows%s\n", player.peer.c_str(),
-                    player.device.c_str(), static_cast<unsigned long long>(player.samples),
-                    static_cast<unsigned long long>(player.underflows),
-                    player.cyclic ? ", repeated" : "");
+        print_line(
+            stdout, "  %s → %s  %llu samples received, %llu underflows%s", player.peer.c_str(),
+            player.device.c_str(), static_cast<unsigned long long>(player.samples),
+            static_cast<unsigned long long>(player.underflows), player.cyclic ? ", repeated" : "");
 }
 
 ServerStats serve(const ServerConfig& config, std::chrono::nanoseconds limit, bool announce,
@@ -221,7 +224,7 @@ ServerStats serve(const ServerConfig& config, std::chrono::nanoseconds limit, bo
     on_end_signals(&end_server);
     if (!quiet)
         for (const std::string& address : server.addresses())
-            std::fprintf(stderr, "iio-stream: serve: listening at %s\n", address.c_str());
+            print_line(stderr, "iio-stream: serve: listening at %s", address.c_str());
     Log log;
     const auto start = std::chrono::steady_clock::now();
     for (bool over = false; !over;) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/output/exit_status.hpp"
 #include "cli/output/json.hpp"
+#include "cli/output/print.hpp"
 #include "cli/output/summary_text.hpp"
 #include "cli/parsing/parse_endpoints.hpp"
 #include "cli/run.hpp"
@@ -56,7 +57,7 @@ std::string verification_json(const std::string& file, const Summary& summary,
         json["pattern"] = Json::parse(summary.sink_reports[0]);
     json["recording"] = recording ? recording_json(*recording) : Json(nullptr);
     json["error"] = whole["error"];
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return json_text(json);
 }
 
 // Sizes, metadata and hash of a file; nothing for input that can be read only once.
@@ -148,10 +149,10 @@ void print_verification(const std::string& file, const Summary& summary,
             text += ", recovered after an interruption";
         text += std::string(", hash ") + name_of(recording->hash);
     }
-    std::printf("%s: %llu samples of %s, %s: %s\n", file.c_str(),
-                static_cast<unsigned long long>(summary.stats.samples),
-                summary.format.name().c_str(),
-                human_bytes(static_cast<double>(summary.stats.bytes)).c_str(), text.c_str());
+    print_line(stdout, "%s: %llu samples of %s, %s: %s", file.c_str(),
+               static_cast<unsigned long long>(summary.stats.samples),
+               summary.format.name().c_str(),
+               human_bytes(static_cast<double>(summary.stats.bytes)).c_str(), text.c_str());
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 
 #include "cli/command.hpp"
 #include "cli/output/json.hpp"
+#include "cli/output/print.hpp"
 #include "iio_stream/api.hpp"
 #include "iio_stream/utc.hpp"
 
@@ -69,10 +70,10 @@ void print_result(const ConformanceResult& result, bool to_stderr)
     std::string subject = result.device;
     if (!result.variant.empty())
         subject += (subject.empty() ? "" : " ") + result.variant;
-    std::fprintf(to_stderr ? stderr : stdout, "%s %d %-18s %s%s%s\n",
-                 result.outcome == CheckOutcome::fail ? "FAIL" : name_of(result.outcome),
-                 result.number, result.name.c_str(), subject.c_str(), subject.empty() ? "" : ": ",
-                 result.text.c_str());
+    print_line(to_stderr ? stderr : stdout, "%s %d %-18s %s%s%s",
+               result.outcome == CheckOutcome::fail ? "FAIL" : name_of(result.outcome),
+               result.number, result.name.c_str(), subject.c_str(), subject.empty() ? "" : ": ",
+               result.text.c_str());
     std::fflush(to_stderr ? stderr : stdout);
 }
 
@@ -85,10 +86,10 @@ void print_untested(const ConformanceReport& report, std::FILE* out)
     for (const ConformanceResult& result : report.results)
         if (result.outcome == CheckOutcome::skip && result.text.starts_with("in use, not probed") &&
             devices.insert(result.device).second)
-            std::fprintf(out,
-                         "%s was not tested: it is %s. End the program that uses it, and run the "
-                         "check again\n",
-                         result.device.c_str(), result.text.c_str());
+            print_line(out,
+                       "%s was not tested: it is %s. End the program that uses it, and run the "
+                       "check again",
+                       result.device.c_str(), result.text.c_str());
 }
 
 } // namespace
@@ -96,12 +97,11 @@ void print_untested(const ConformanceReport& report, std::FILE* out)
 void print_totals(const ConformanceReport& report, const std::string& file, bool to_stderr)
 {
     print_untested(report, to_stderr ? stderr : stdout);
-    std::fprintf(to_stderr ? stderr : stdout,
-                 "%zu passed, %zu failed, %zu skipped in %.1f s%s%s%s\n",
-                 report.count(CheckOutcome::pass), report.count(CheckOutcome::fail),
-                 report.count(CheckOutcome::skip), report.seconds,
-                 report.complete ? "" : "; stopped before the end",
-                 file.empty() ? "" : "; report: ", file.c_str());
+    print_line(to_stderr ? stderr : stdout, "%zu passed, %zu failed, %zu skipped in %.1f s%s%s%s",
+               report.count(CheckOutcome::pass), report.count(CheckOutcome::fail),
+               report.count(CheckOutcome::skip), report.seconds,
+               report.complete ? "" : "; stopped before the end",
+               file.empty() ? "" : "; report: ", file.c_str());
 }
 
 std::string report_json(const ConformanceReport& report, const ConformanceOptions& options,
@@ -133,7 +133,7 @@ std::string report_json(const ConformanceReport& report, const ConformanceOption
     json["totals"] = totals_json(report);
     json["complete"] = report.complete;
     json["seconds"] = report.seconds;
-    return json.dump(indent);
+    return json_text(json, indent);
 }
 
 void refuse_other_report(const std::string& file)

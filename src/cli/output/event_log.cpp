@@ -2,6 +2,7 @@
 #include "cli/output/event_log.hpp"
 
 #include "cli/command.hpp"
+#include "cli/output/print.hpp"
 #include "iio_stream/utc.hpp"
 
 #include <algorithm>
@@ -168,11 +169,11 @@ void EventLog::report_missing()
     const auto left =
         static_cast<std::uint64_t>(std::count(waiting_.begin(), waiting_.end(), '\n')) + missed_;
     if (left != 0)
-        std::fprintf(stderr, "iio-stream: --events %s: %llu events are not in it\n", file_.c_str(),
-                     static_cast<unsigned long long>(left));
+        print_line(stderr, "iio-stream: --events %s: %llu events are not in it", file_.c_str(),
+                   static_cast<unsigned long long>(left));
     if (const std::size_t bytes = unread(); bytes != 0)
-        std::fprintf(stderr, "iio-stream: --events %s: no one has read the last %zu bytes\n",
-                     file_.c_str(), bytes);
+        print_line(stderr, "iio-stream: --events %s: no one has read the last %zu bytes",
+                   file_.c_str(), bytes);
 }
 
 void EventLog::add(const Json& event, std::size_t pipeline, const std::string& source)
@@ -180,7 +181,8 @@ void EventLog::add(const Json& event, std::size_t pipeline, const std::string& s
     Json line{{"event", event["event"]}, {"time", event["time"]}, {"host", host_},
               {"pid", ::getpid()},       {"pipeline", pipeline},  {"source", source}};
     line.update(event);
-    const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    const std::string json = json_text(line);
+    const std::string text = (kind_ == Kind::standard_error ? safe_json(json) : json) + "\n";
     if (waiting_.size() + text.size() <= kMostWaiting)
         waiting_ += text;
     else
@@ -208,8 +210,8 @@ void EventLog::write()
             continue;
         if (written < 0) {
             if (errno != EAGAIN && !std::exchange(told_, true))
-                std::fprintf(stderr, "iio-stream: --events %s: %s\n", file_.c_str(),
-                             std::strerror(errno));
+                print_line(stderr, "iio-stream: --events %s: %s", file_.c_str(),
+                           std::strerror(errno));
             return;
         }
         waiting_.erase(0, static_cast<std::size_t>(written));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/output/progress.hpp"
 
+#include "cli/output/print.hpp"
 #include "cli/output/summary_text.hpp"
 
 #include <algorithm>
@@ -93,7 +94,7 @@ Progress::Progress(const StreamOptions& options, Session& session,
     publish_metrics(session);
     if (metrics_server_ && !options.quiet)
         for (const std::string& address : metrics_server_->addresses())
-            std::fprintf(stderr, "iio-stream: metrics at http://%s/metrics\n", address.c_str());
+            print_line(stderr, "iio-stream: metrics at http://%s/metrics", address.c_str());
 }
 
 std::string Progress::line(const Stats& stats, double seconds, std::uint64_t bytes) const

@@ -1,27 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "cli/output/summary_text.hpp"
 
+#include "cli/output/print.hpp"
 #include "cli/output/progress.hpp"
+#include "iio_stream/printable.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdarg>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 namespace iio_stream::cli {
 
 namespace {
-
-[[gnu::format(printf, 1, 2)]] std::string print(const char* format, ...)
-{
-    char text[512];
-    va_list arguments;
-    va_start(arguments, format);
-    std::vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    return text;
-}
 
 std::string with_unit(double value, double step, const char* const* units, std::size_t count)
 {
@@ -31,7 +21,7 @@ std::string with_unit(double value, double step, const char* const* units, std::
         ++unit;
     }
     const char* format = unit == 0 && value == std::floor(value) ? "%.0f %s" : "%.2f %s";
-    std::string text = print(format, value, units[unit]);
+    std::string text = formatted(format, value, units[unit]);
     while (!text.empty() && text.back() == ' ')
         text.pop_back();
     return text;
@@ -61,17 +51,17 @@ std::string lost_text(const GapTotals& gaps, const std::vector<Evidence>& eviden
 
 std::string playback_text(const std::string& sink, const PlaybackStats& playback)
 {
-    std::string text = print("  played   %llu underflows, %llu repeats",
-                             static_cast<unsigned long long>(playback.underflows),
-                             static_cast<unsigned long long>(playback.repeats));
+    std::string text = formatted("  played   %llu underflows, %llu repeats",
+                                 static_cast<unsigned long long>(playback.underflows),
+                                 static_cast<unsigned long long>(playback.repeats));
     if (playback.repeating != Repeating::no)
         text += " in " + name_of(playback.repeating);
     if (playback.unverified_blocks != 0)
-        text += print(", %llu blocks unverified",
-                      static_cast<unsigned long long>(playback.unverified_blocks));
+        text += formatted(", %llu blocks unverified",
+                          static_cast<unsigned long long>(playback.unverified_blocks));
     if (playback.rate)
         text += ", " + human_count(*playback.rate) + "S/s";
-    return text + " by " + sink + "\n";
+    return text + " by " + printable(sink) + "\n";
 }
 
 // What a sink got that is not what the source gave: converted, with zeros for lost samples, or with
@@ -82,10 +72,10 @@ std::string sink_text(const std::string& name, const Stats& stats, const SinkSta
     if (sink.delivered_samples != 0 &&
         (sink.delivered_samples != stats.samples || sink.bytes != stats.bytes))
         text = "  sink     " + std::to_string(sink.delivered_samples) + " samples (" +
-               human_bytes(static_cast<double>(sink.bytes)) + ") to " + name + "\n";
+               human_bytes(static_cast<double>(sink.bytes)) + ") to " + printable(name) + "\n";
     if (sink.dropped_samples != 0)
         text += "  dropped  " + std::to_string(sink.dropped_samples) + " samples, not written to " +
-                name + "\n";
+                printable(name) + "\n";
     return text;
 }
 
@@ -97,7 +87,7 @@ std::string settings_text(const Settings& settings)
             text += (text.empty() ? "" : ", ") + words;
     };
     add(settings.frequency, human_count(settings.frequency.value_or(0)) + "Hz");
-    add(settings.gain, print("gain %g dB", settings.gain.value_or(0)));
+    add(settings.gain, formatted("gain %g dB", settings.gain.value_or(0)));
     add(settings.bandwidth, "bandwidth " + human_count(settings.bandwidth.value_or(0)) + "Hz");
     add(settings.rate, human_count(settings.rate.value_or(0)) + "S/s");
     return text.empty() ? "settings that are not known" : text;
@@ -139,6 +129,12 @@ std::string report_text(const std::string& report)
 
 } // namespace
 
+std::string attribute_text(const AttributeInfo& attribute)
+{
+    return attribute.channel + (attribute.channel.empty() ? "" : "/") + attribute.name + " = " +
+           (attribute.error.empty() ? attribute.value : "? " + attribute.error);
+}
+
 std::string human_bytes(double bytes)
 {
     static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
@@ -161,43 +157,44 @@ std::string text_of(const Summary& s)
     const Stats& stats = s.stats;
     std::string sinks;
     for (const std::string& sink : s.sinks)
-        sinks += (sinks.empty() ? "" : ", ") + sink;
-    std::string text = s.command + ": " + s.source + " → " + sinks + "\n";
+        sinks += (sinks.empty() ? "" : ", ") + printable(sink);
+    std::string text = s.command + ": " + printable(s.source) + " → " + sinks + "\n";
     const double rate = stats.seconds > 0 ? static_cast<double>(stats.bytes) / stats.seconds : 0;
-    text += print("  moved    %llu samples (%s) in %.3f s, %s/s; ended by %s\n",
-                  static_cast<unsigned long long>(stats.samples),
-                  human_bytes(static_cast<double>(stats.bytes)).c_str(), stats.seconds,
-                  human_bytes(rate).c_str(), s.ended.c_str());
-    text += print("  samples  %s, %zu bytes", s.format.name().c_str(), s.format.sample_bytes);
+    text += formatted("  moved    %llu samples (%s) in %.3f s, %s/s; ended by %s\n",
+                      static_cast<unsigned long long>(stats.samples),
+                      human_bytes(static_cast<double>(stats.bytes)).c_str(), stats.seconds,
+                      human_bytes(rate).c_str(), s.ended.c_str());
+    text += formatted("  samples  %s, %zu bytes", s.format.name().c_str(), s.format.sample_bytes);
     for (const Channel& channel : s.format.channels)
-        text += (channel.offset == 0 ? ": " : ", ") + channel.id;
+        text += (channel.offset == 0 ? ": " : ", ") + printable(channel.id);
     if (s.format.sample_rate > 0)
         text += "; " + human_count(s.format.sample_rate) + "S/s";
     text += "\n  blocks   " + std::to_string(s.block_count) + " of " +
             human_bytes(static_cast<double>(s.block_size));
     const SourceStats& bad = s.source_stats;
     if (bad.error_blocks + bad.cancelled_blocks + bad.unverified_blocks != 0)
-        text += print("; of %llu filled, %llu failed, %llu cancelled, %llu without a status",
-                      static_cast<unsigned long long>(stats.blocks),
-                      static_cast<unsigned long long>(bad.error_blocks),
-                      static_cast<unsigned long long>(bad.cancelled_blocks),
-                      static_cast<unsigned long long>(bad.unverified_blocks));
+        text += formatted("; of %llu filled, %llu failed, %llu cancelled, %llu without a status",
+                          static_cast<unsigned long long>(stats.blocks),
+                          static_cast<unsigned long long>(bad.error_blocks),
+                          static_cast<unsigned long long>(bad.cancelled_blocks),
+                          static_cast<unsigned long long>(bad.unverified_blocks));
     text += "\n  gaps     " + lost_text(stats.gaps, bad.evidence) + "\n" + retuned_text(s);
     for (std::size_t i = 0; i < s.sinks.size(); ++i)
         text += sink_text(s.sinks[i], stats, stats.sinks[i]);
     for (std::size_t i = 0; i < s.sinks.size(); ++i)
         if (stats.sinks[i].playback)
             text += playback_text(s.sinks[i], *stats.sinks[i].playback);
-    text += print("  route    %u %s\n", s.copies(), s.copies() == 1 ? "copy" : "copies");
+    text += formatted("  route    %u %s\n", s.copies(), s.copies() == 1 ? "copy" : "copies");
     for (const Hop& hop : s.route)
-        text += "         " + route_line(hop) + "\n";
-    text += print(
+        text += "         " + printable(route_line(hop)) + "\n";
+    text += formatted(
         "  cpu      %.3f s user, %.3f s system; latency p50 %.0f µs, p99 %.0f µs, max %.0f µs\n",
         s.cpu.user_seconds, s.cpu.system_seconds, s.latency.p50_us, s.latency.p99_us,
         s.latency.max_us);
     for (std::size_t i = 0; i < s.sink_reports.size(); ++i)
         if (!s.sink_reports[i].empty())
-            text += "  " + s.sinks[i] + "  " + report_text(s.sink_reports[i]) + "\n";
+            text += "  " + printable(s.sinks[i]) + "  " +
+                    printable(report_text(s.sink_reports[i])) + "\n";
     return text;
 }
 

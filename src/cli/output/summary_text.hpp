@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "iio_stream/device.hpp"
 #include "iio_stream/pipeline.hpp"
 
 #include <cstdint>
 #include <string>
 
 namespace iio_stream::cli {
+
+/// "CHANNEL/NAME = VALUE", or why the value cannot be read. A value may have several lines.
+std::string attribute_text(const AttributeInfo& attribute);
 
 /// The summary for people, several lines.
 std::string text_of(const Summary& summary);

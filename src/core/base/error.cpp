@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "iio_stream/error.hpp"
 
-#include "core/base/text.hpp"
+#include "iio_stream/printable.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -22,7 +22,7 @@ std::string compose(int error, const std::string& operation, const std::string& 
     text += detail.empty() ? std::generic_category().message(error) : detail;
     if (!hint.empty())
         text += " (" + hint + ")";
-    return detail::printable(text, detail::Lines::many); // it contains foreign names
+    return printable(text); // it contains foreign names
 }
 
 } // namespace
@@ -33,8 +33,8 @@ Error::Error(Fault fault, int error, std::string operation, std::string object, 
       fault_(fault),
       operation_(std::move(operation)),
       object_(std::move(object)),
-      detail_(detail::printable(detail, detail::Lines::many)),
-      hint_(detail::printable(hint, detail::Lines::many)),
+      detail_(printable(detail)),
+      hint_(printable(hint)),
       text_(compose(error, operation_, object_, detail_, hint_))
 {}
 

@@ -5,7 +5,9 @@
 #include <charconv>
 #include <cstdint>
 
-namespace iio_stream::detail {
+namespace iio_stream {
+
+namespace detail {
 
 namespace {
 
@@ -54,14 +56,16 @@ bool shows(const Character& c, Lines lines)
 
 } // namespace
 
+} // namespace detail
+
 std::string printable(std::string_view text, Lines lines)
 {
     constexpr const char* kDigits = "0123456789abcdef";
     std::string clean;
     clean.reserve(text.size());
     while (!text.empty()) {
-        const Character c = first_of(text);
-        if (shows(c, lines))
+        const detail::Character c = detail::first_of(text);
+        if (detail::shows(c, lines))
             clean += text.substr(0, c.bytes);
         else
             for (std::size_t i = 0; i < c.bytes; ++i) {
@@ -72,6 +76,8 @@ std::string printable(std::string_view text, Lines lines)
     }
     return clean;
 }
+
+namespace detail {
 
 std::vector<std::string> split(std::string_view list, char separator)
 {
@@ -134,4 +140,6 @@ void add_clause(std::string& text, const std::string& clause)
     text += clause;
 }
 
-} // namespace iio_stream::detail
+} // namespace detail
+
+} // namespace iio_stream

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "iio_stream/printable.hpp"
+
 #include <optional>
 #include <span>
 #include <string>
@@ -12,11 +14,8 @@ namespace iio_stream::detail {
 /// "a,b" → {"a", "b"}; an empty list has no parts.
 std::vector<std::string> split(std::string_view list, char separator = ',');
 
-/// Text from outside (a peer, sysfs, a file) made safe for a terminal, a log and JSON: control
-/// characters, those that change the writing direction, and bytes that are not UTF-8 become
-/// "\\x1b".
-enum class Lines { one, many }; ///< many: keeps newlines and tabs
-std::string printable(std::string_view text, Lines lines = Lines::one);
+using iio_stream::Lines;
+using iio_stream::printable;
 
 /// Hexadecimal digits of bytes, in small letters.
 std::string hex_digits(std::span<const unsigned char> bytes);

@@ -21,6 +21,7 @@
 #include "iio_stream/memory.hpp"         // IWYU pragma: export
 #include "iio_stream/option.hpp"         // IWYU pragma: export
 #include "iio_stream/pipeline.hpp"       // IWYU pragma: export
+#include "iio_stream/printable.hpp"      // IWYU pragma: export
 #include "iio_stream/reader.hpp"         // IWYU pragma: export
 #include "iio_stream/recording.hpp"      // IWYU pragma: export
 #include "iio_stream/samples.hpp"        // IWYU pragma: export

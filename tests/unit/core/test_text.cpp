@@ -53,9 +53,9 @@ TEST(Printable, LineBreaksStayInMultiLineText)
 
 TEST(Printable, AnErrorsTextIsPrintable)
 {
-    const Error error(Fault::device, EIO, "read", "bo\x1b[31mard", "no\x07", "try\x9b");
-    EXPECT_STREQ(error.what(), "read bo\\x1b[31mard: no\\x07 (try\\x9b)");
-    EXPECT_EQ(error.object(), "bo\x1b[31mard"); // a path is left as it is
+    const Error error(Fault::device, EIO, "read", "bo\x1b[31m\nard", "no\x07", "try\x9b");
+    EXPECT_STREQ(error.what(), "read bo\\x1b[31m\\x0aard: no\\x07 (try\\x9b)");
+    EXPECT_EQ(error.object(), "bo\x1b[31m\nard"); // a path is left as it is
     EXPECT_EQ(error.detail(), "no\\x07");
     EXPECT_EQ(error.hint(), "try\\x9b");
 }
