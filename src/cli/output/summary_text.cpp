@@ -114,7 +114,7 @@ std::string report_text(const std::string& report)
 {
     const nlohmann::json parsed = nlohmann::json::parse(report);
     const auto files = parsed.find("files");
-    if (files == parsed.end())
+    if (files == parsed.end() || files->empty())
         return report;
     std::string text =
         std::to_string(files->size()) + (files->size() == 1 ? " file: " : " files: ");
