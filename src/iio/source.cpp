@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <poll.h>
+#include <utility>
 
 namespace iio_stream::iio {
 
@@ -57,9 +58,6 @@ IioSource::IioSource(const Device& device, const BufferSettings& settings, Optio
     for (const std::string& folder : tuner.front().folders())
         rates_.watch(folder);
     check_requests_.add(overflow_detector_.check_fd(), POLLIN);
-    for (const int fd : {rates_.written_fd(), watch_->check_fd()})
-        if (fd >= 0)
-            check_requests_.add(fd, POLLIN);
 }
 
 BlockNeeds IioSource::needs() const
@@ -205,6 +203,7 @@ bool IioSource::prepare(BlockPool& pool, std::string& why)
 
 void IioSource::start()
 {
+    is_watching_ = false;
     const std::int64_t before_ns = sys::monotonic_ns();
     capture_->start();
     overflow_detector_.started(before_ns);
@@ -222,8 +221,20 @@ void IioSource::stop() noexcept
     capture_->stop();
 }
 
+// The first call follows the start at once.
+void IioSource::begin_watching()
+{
+    rates_.begin_watching();
+    watch_->begin_watching();
+    for (const int fd : {rates_.written_fd(), watch_->check_fd()})
+        if (fd >= 0)
+            check_requests_.add(fd, POLLIN);
+}
+
 std::chrono::nanoseconds IioSource::check()
 {
+    if (!std::exchange(is_watching_, true))
+        begin_watching();
     const std::int64_t now = sys::monotonic_ns();
     if (now >= register_ns_ || sys::wait_for(overflow_detector_.check_fd(), POLLIN, now))
         register_ns_ = sys::after(overflow_detector_.check().count());

@@ -68,6 +68,7 @@ private:
     Hop hop_of(Path path, const MemoryTraits& traits) const;
     std::unique_ptr<Capture> make_capture(Path path, const MemoryTraits& traits);
     void read_settings();
+    void begin_watching();
     void read_register_at_end() noexcept;
 
     std::string device_id_, name_;
@@ -88,6 +89,7 @@ private:
     RateWatch rates_;
     OverflowDetector overflow_detector_;
     std::optional<TuningWatch> watch_;
+    bool is_watching_ = false;     ///< other programs' writes to settings
     sys::FdGroup check_requests_;  ///< requests for a check, of all three
     std::int64_t register_ns_ = 0; ///< when the register's next check is due
     std::unique_ptr<Capture> capture_;

@@ -8,7 +8,7 @@ import time
 
 import iio  # noqa: F401  # before the programs are timed
 import pytest
-from conftest import ADC
+from conftest import ADC, sim
 
 import iio_stream as ios
 
@@ -97,3 +97,33 @@ def table():
 def test_libiios_way_is_beside_ours(table, ours, theirs):
     assert table[theirs][0] > 3 * table[ours][0] > 0
     assert table[theirs][1] > 2 * table[ours][1]
+
+
+def opened_by_us():
+    ios.source("iio:cf-ad9361-lpc", block_size=4096, blocks=4).close()
+
+
+def opened_by_libiio():
+    context = iio.LocalContext()
+    adc = context.find_device("cf-ad9361-lpc")
+    for name in ("voltage0", "voltage1"):
+        adc.find_channel(name).enabled = True
+    buffer = iio.Buffer(adc, 1024)
+    del buffer, adc, context
+
+
+def test_opening_a_device_and_closing_it_costs_no_more_than_libiio():
+    """With as many small blocks as libiio has by default. The radio of a Pluto has many attributes."""
+    sim(board="pluto")
+    spent = {}
+    try:
+        for open_and_close in (opened_by_us, opened_by_libiio):
+            open_and_close()
+            begin = time.perf_counter_ns()
+            for _ in range(40):
+                open_and_close()
+            spent[open_and_close] = (time.perf_counter_ns() - begin) / 40
+    finally:
+        sim(pattern="stamp", check="none")
+    print(f"\n{spent[opened_by_us]:.0f} instructions, by libiio {spent[opened_by_libiio]:.0f}")
+    assert spent[opened_by_us] <= spent[opened_by_libiio]

@@ -17,7 +17,9 @@ class RateWatch {
 public:
     /// Adds a folder of sysfs whose files change the rate. An AD9361 has one clock for both
     /// directions, with attributes at the chip and at each converter.
-    void watch(const std::string& folder) noexcept { written_.add(folder); }
+    void watch(const std::string& folder) { written_.add(folder); }
+    /// Notices writes to these files from now on.
+    void begin_watching() noexcept { written_.begin(); }
     /// Call at the start of a stream with its rate, 0 = unknown. `file`: the attribute in sysfs;
     /// empty = none, and the rate is constant.
     void reset(const std::string& file, double rate);

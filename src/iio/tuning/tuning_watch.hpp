@@ -50,6 +50,8 @@ public:
     /// Once more, at the end of the stream.
     void finish(detail::SampleTracker& tracker);
 
+    /// Notices other programs' writes to the settings from now on.
+    void begin_watching() noexcept { files_.begin(); }
     std::chrono::nanoseconds check();
     int check_fd() const noexcept { return files_.fd(); }
 

@@ -6,12 +6,12 @@
 
 namespace iio_stream::sys {
 
-FileWatch::FileWatch() noexcept : fd_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {}
-
-void FileWatch::add(const std::string& path) noexcept
+void FileWatch::begin() noexcept
 {
-    if (fd_.valid())
-        (void)::inotify_add_watch(fd_.get(), path.c_str(), IN_MODIFY);
+    fd_ = UniqueFd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+    for (const std::string& path : paths_)
+        if (fd_.valid())
+            (void)::inotify_add_watch(fd_.get(), path.c_str(), IN_MODIFY);
 }
 
 bool FileWatch::take() noexcept
