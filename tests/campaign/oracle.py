@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: MIT
 """Compares what was claimed with what is. Each finding begins with a word for its kind."""
+import hashlib
+import json
 import os
 import pathlib
 import shutil
+import subprocess
 import tempfile
 
 import claims
+import clock
 import content
+import copies
+import copy_oracle
+import pipes
 import run
 
 
@@ -72,6 +79,8 @@ def _check(out, found):
         # A raw file without a journal needs no recovery, and is left alone.
         if status != 5 and ran and not (words[0] == "recover" and "." in words[1] and status == 0):
             found.add("second", f"{words} gave {status} beside a recording: {err[-200:]}")
+    if "open" in out.made:
+        pipes.check(out, found)
     for number, sink in enumerate(out.made["sinks"]):
         if sink["kind"] in ("sigmf", "raw"):
             _recording(out, number, sink, killed, found)
@@ -98,7 +107,7 @@ def statuses(out):
     if made.get("on_gap") == "stop":
         allowed.add(4)
     if "torn" in made and run.samples.Format(made["format"]).sample_bytes > 1:
-        allowed = {0, 2, 5} if "after_ms" in trouble else {2, 5}
+        allowed = {0, 2} if "open" in made else {0, 2, 5} if "after_ms" in trouble else {2, 5}
     if trouble.get("kind") in ("fsize", "full"):
         allowed.add(5)
     if "refuse_at" in made.get("knobs", {}) or (made.get("path"), made.get("memory")) == ("dmabuf", "pages"):
@@ -115,35 +124,72 @@ def _uncounted(out, number, sink, found):
     if said is None:
         return
     if sink["kind"] == "stdout":
-        part = claims.Part("-", out.work / "stdout", None)
-        content.check(out, number, sink, [part], found)
+        _content(out, number, sink, [claims.Part("-", out.work / "stdout", None)], False, found)
     _accounted(out, number, said, found)
+
+
+def _content(out, number, sink, parts, recovered, found):
+    if out.made["source"] == "recording":
+        copy_oracle.check(out, number, sink, parts, found)
+    else:
+        content.check(out, number, sink, parts, found, recovered=recovered)
 
 
 def _recording(out, number, sink, killed, found):
     name = run.name_of(sink, number)
     before = claims.parts_of(out, number, sink)
     if killed:
-        for part in before:
-            _recover(out, part, sink, found)
+        if "unstored" in out.made.get("trouble", {}):
+            _lose_ends(out, before)
+            before = claims.parts_of(out, number, sink)
+        journals = {part.name for part in before if _journal(part).exists()}
+        missing = {part.name: _recover(out, part, sink, found) for part in before}
         if sink["kind"] == "sigmf":
             nameless = [p.name for p in out.folder.glob(name + ".*sigmf-data") if p.stat().st_size
                         and not p.with_suffix(".sigmf-meta").exists()]
             if nameless:
                 found.add("metadata", f"none beside {nameless}")
     parts = claims.parts_of(out, number, sink) if killed else before
+    if killed:
+        _missing(out, sink, parts, missing, journals, found)
     if _unwritten(out, parts):
         return
     if out.summary and not killed and out.summary["sinks"]:
         _files(out, number, parts, found)
-    content.check(out, number, sink, parts, found, recovered=killed)
+    _content(out, number, sink, parts, killed, found)
+    if "clock" in out.made:
+        clock.check(out, parts, found)
+    if sink["kind"] == "sigmf" and out.status == 0 and len(parts) > 1 and not copies.is_undeclared(out.made):
+        _together(out, name, parts, found)
     for place, part in enumerate(parts):
         if sink["kind"] == "sigmf":
-            _metadata(out, part, killed, found)
+            _metadata(out, part, sink, killed, found)
             if out.status == 3 and place == len(parts) - 1 and part.state != "interrupted":
                 found.add("state", f"{part.name} is '{part.state}' though its source broke")
         if place < 3 or place > len(parts) - 4:
             _play(out, part, sink, found)
+
+
+def _together(out, name, parts, found):
+    """The parts are one recording for whoever reads the folder, and as long as their samples, lost ones included."""
+    done = run.command(["archive", "list", ".", f"--json={out.work}/list.json"], out)
+    if done.returncode != 0:
+        found.add("archive", f"list: status {done.returncode}: {done.stderr[-300:]}")
+        return
+    listed = json.loads((out.work / "list.json").read_text())
+    ours = [one for one in listed["recordings"] if one["name"] == name]
+    others = [one for key in ("unfinished", "damaged") for one in listed[key] if one["name"].startswith(name + ".")]
+    count = sum(part.meta["global"]["iio_stream:samples"] for part in parts)
+    if len(ours) != 1 or others or (ours[0]["parts"], ours[0]["samples"]) != (len(parts), count):
+        found.add("archive", f"{name} is listed as {ours}, with {others}; it has {count} samples in {len(parts)} parts")
+        return
+    rate, full = parts[0].meta["global"].get("core:sample_rate"), [part for part in parts if part.data.size]
+    if not rate or not full:
+        return
+    last = full[-1].captures[-1]
+    seconds = (last[1] - parts[0].captures[0][1] + full[-1].meta["global"]["iio_stream:samples"] - last[0]) / rate
+    if ours[0]["seconds"] is None or abs(ours[0]["seconds"] - seconds) > 1e-6 * seconds + 1e-6:
+        found.add("archive", f"{name} is listed as {ours[0]['seconds']} s long, its samples as {seconds} s")
 
 
 def _unwritten(out, parts):
@@ -155,10 +201,26 @@ def _unwritten(out, parts):
     return any(gap[4] == "dma-error" for part in parts for gap in part.gaps)
 
 
+def _journal(part):
+    return pathlib.Path(str(part.path) + ".journal")
+
+
+def _lose_ends(out, parts):
+    """Makes a hole of the last bytes of each part that another one follows, as if the disk had not stored them."""
+    for part, after in zip(parts, parts[1:]):
+        if not _journal(part).exists() or not after.data.any():
+            continue
+        begin = max(0, len(part.data.tobytes().rstrip(b"\0")) - out.made["trouble"]["unstored"])
+        begin, end = begin // 4096 * 4096, -(-len(part.data) // 4096) * 4096
+        if begin < end:  # where a file system has no holes, the zeros are written
+            subprocess.run(["fallocate", "-p", "-o", str(begin), "-l", str(end - begin), part.path], check=False,
+                           capture_output=True)
+
+
 def _move(out, part, sink):
     """As its user may have done before recovering it: a copy has zeros for holes, or lacks the journal."""
     moved = out.made["trouble"].get("moved")
-    journal = pathlib.Path(str(part.path) + ".journal")
+    journal = _journal(part)
     if moved == "copied" and part.path.exists():
         content_of = part.path.read_bytes()
         part.path.unlink()
@@ -176,7 +238,10 @@ def _recover(out, part, sink, found):
     done = run.command(["recover", part.name, *form, f"--json={out.work}/recover.json"], out)
     if done.returncode not in (0, 4):  # 4: a part lacks its end, and later ones follow
         found.add("recover", f"{part.name}: status {done.returncode}: {done.stderr[-300:]}")
-        return
+        return None
+    said = json.loads((out.work / "recover.json").read_text())
+    if (done.returncode == 4) != (said["missing_samples"] != 0):
+        found.add("recover", f"{part.name}: status {done.returncode}, {said['missing_samples']} samples are missing")
     size = part.path.stat().st_size
     if size < kept - 8:
         found.add("recover", f"{part.name}: kept {size} bytes, {kept} were on the disk")
@@ -187,6 +252,28 @@ def _recover(out, part, sink, found):
     if sink["kind"] == "raw" and not form:  # nor can it cut between their samples: direct I/O writes whole pages
         sample = content.formats(out, sink)[1].sample_bytes
         os.truncate(part.path, part.path.stat().st_size // sample * sample)
+    return said
+
+
+def _missing(out, sink, parts, said, journals, found):
+    """What `recover` says is missing at the end of a part is what the next part's first sample shows."""
+    if not content.is_ramp(out, sink) or sink.get("on-full") == "drop" or \
+            {"rate", "drop_at", "stall_at", "on_gap", "knobs", "moved"} & (set(out.made) | set(out.made.get("trouble", {}))):
+        return
+    sample, end = content.formats(out, sink)[0].sample_bytes, 0
+    for part, after in zip(parts, parts[1:]):
+        index = content.first_index(after, sample, end)
+        if index is None:
+            return
+        missing = index - end - len(part.data) // sample
+        claim = said.get(part.name) or {"missing_samples": 0, "next_part": None}
+        is_unknown = claim["missing_samples"] is None and after.name not in journals
+        if claim["missing_samples"] != missing and not is_unknown:
+            found.add("recover", f"{part.name}: {claim['missing_samples']} samples are said to be missing at its end,"
+                                 f" it is {missing}")
+        if claim["missing_samples"] and claim["next_part"] != after.path.name:
+            found.add("recover", f"{part.name}: {claim['next_part']} is said to follow, it is {after.name}")
+        end = index
 
 
 def _files(out, number, parts, found):
@@ -209,9 +296,12 @@ def _accounted(out, number, said, found):
                            f" {out.summary['samples']} samples and {zeros} zeros")
 
 
-def _metadata(out, part, killed, found):
-    if (wrong := claims.accepted(part)) and part.data.size:
+def _metadata(out, part, sink, killed, found):
+    if part.data.size and not copies.is_undeclared(out.made) and (wrong := claims.accepted(part)):
         found.add("sigmf", f"{part.name}: {wrong}")
+    said = part.meta["global"].get("core:sha512")
+    if said != hashlib.sha512(part.data.tobytes()).hexdigest() and (said or ("hash" in sink and out.status == 0)):
+        found.add("hash", f"{part.name}: core:sha512 is {said}, which is not that of its samples")
     wanted = {0: {"complete"}, 4: {"complete", "interrupted"}, -9: {"recovered", "complete", "interrupted"}}
     if out.status in wanted and part.state not in wanted[out.status]:
         found.add("state", f"{part.name} is '{part.state}' at status {out.status}")
@@ -230,6 +320,8 @@ def _play(out, part, sink, found):
                           f" {part.data.size} bytes: {done.stderr[-200:]}")
     if part.meta is None:
         return
+    if copies.is_undeclared(out.made):
+        return  # its keys stay, and are as wrong in the copy
     late = out.left and out.made.get("on_gap") == "zero-fill"  # the zeros may not be in the journal yet
     ramp = ["--pattern", "ramp"] if not late and content.is_ramp(out, sink) and out.made.get("silent") != "on" else []
     done = run.command(["verify", part.name, *ramp, f"--json={out.work}/verify.json"], out)

@@ -10,7 +10,10 @@ import subprocess
 import threading
 import time
 
+import clock
+import copies
 import lab
+import pipes
 import samples
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -35,6 +38,9 @@ class Outcome:
         self.made, self.work, self.folder = made, work, work / "data"
         self.status, self.err, self.seconds, self.hung = None, "", 0.0, False
         self.summary, self.stdout, self.fed = None, b"", None
+        self.due = None        # samples that an open pipe was read of
+        self.original = None   # metadata of the recording that is copied
+        self.begun_utc = 0.0
         self.words, self.others, self.survivors = [], [], []
         self.refused = self.left = False
         self.deaf = False      # the signal came before the program listened to it
@@ -55,8 +61,13 @@ def data_of_source(made):
     return data.tobytes() + bytes(range(1, 1 + min(made.get("torn", 0), form.sample_bytes - 1)))
 
 
-def words_of(made, out):
-    if made["source"] == "sim":
+def words_of(made, out, pipe=None):
+    options = []
+    if pipe:
+        words, options = pipes.words(made, pipe.path)
+    elif made["source"] == "recording":
+        words, options = copies.words(made, out)
+    elif made["source"] == "sim":
         words = ["sim:", "rate=%d" % made.get("rate", 0)]
         words += [f"{key}={made[key]}" for key in ("format", "channels", "drop_at", "drop", "silent", "stall_at",
                                                    "stall_for", "unplug_at", "pattern") if key in made]
@@ -76,12 +87,12 @@ def words_of(made, out):
             words += [option, str(made[key])]
     if made["source"] in ("sim", "iio"):
         words += ["--samples", str(made["samples"])]
-    return [*words, "--quiet", f"--json={out.work}/summary.json"]
+    return [*words, *options, "--quiet", f"--json={out.work}/summary.json"]
 
 
 def tracing(trouble):
     if "slow_ms" in trouble:
-        calls = "fsync,fdatasync" + (",write" if "slow_write" in trouble else "")
+        calls = trouble.get("slow_calls", "fsync,fdatasync" + (",write" if "slow_write" in trouble else ""))
         return [*STRACE, "-e", "trace=" + calls, "-e", f"inject={calls}:delay_enter={trouble['slow_ms'] * 1000}"]
     if trouble.get("kind") == "inject":
         return [*STRACE, "-e", "trace=" + trouble["call"], "-e",
@@ -177,7 +188,9 @@ def await_part(process, out, number):
     """Waits until that part of some recording has samples."""
     end = time.monotonic() + DEADLINE / 2
     while time.monotonic() < end and process.poll() is None:
-        for path in out.folder.glob(f"?.{number:04}.sigmf-data"):
+        for path in out.folder.glob(f"?.{number:04}.*"):
+            if path.suffix in (".sigmf-meta", ".journal", ".new"):
+                continue
             with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:  # gone if it was the ready one
                 if file.read(4096).strip(b"\0"):
                     return
@@ -213,6 +226,8 @@ def stream(made, out):
     traced = tracing(trouble)
     if made["source"] == "iio":
         lab.prepare(made)
+    elif made["source"] == "recording":
+        copies.prepare(made, out, command)
     elif made["source"] != "sim":
         out.fed = data_of_source(made)
         if made["source"] == "file":
@@ -222,14 +237,18 @@ def stream(made, out):
         if trouble.get("kind") == "fsize":
             resource.setrlimit(resource.RLIMIT_FSIZE, (trouble["bytes"], trouble["bytes"]))
 
-    out.words = words_of(made, out)
-    begun = time.monotonic()
+    pipe = pipes.Pipe(made, out.work) if "open" in made else None
+    out.words = words_of(made, out, pipe)
+    environment = clock.environment(out)
+    begun, out.begun_utc = time.monotonic(), time.time()
     with open(out.work / "stdout", "wb") as stdout, open(out.work / "stderr", "wb") as stderr:
         process = subprocess.Popen([*traced, COMMAND, "stream", *out.words], cwd=out.folder, stdout=stdout,
-                                   stderr=stderr, preexec_fn=limits, start_new_session=True,
-                                   stdin=subprocess.PIPE if made["source"] == "stdin" else subprocess.DEVNULL)
+                                   stderr=stderr, preexec_fn=limits, start_new_session=True, env=environment,
+                                   stdin=stdin_of(made, pipe))
         feeder = None
-        if made["source"] == "stdin":
+        if pipe:
+            pipe.drive(process, target(process, bool(traced)), out.fed, deadline(made))
+        elif made["source"] == "stdin":
             feeder = threading.Thread(target=feed, args=(process, out.fed, made.get("chunk", 1 << 20)))
             feeder.start()
         upset(process, out, bool(traced))
@@ -240,12 +259,21 @@ def stream(made, out):
         out.survivors = end_session(process)
         if feeder:
             feeder.join()
+        if pipe:
+            out.due = pipe.due()
+            pipe.close()
     out.lost = lab.truth() if made["source"] == "iio" else None
     out.seconds = time.monotonic() - begun
     out.err = (out.work / "stderr").read_text(errors="replace")
     if (out.work / "summary.json").exists():
         with contextlib.suppress(json.JSONDecodeError):
             out.summary = json.loads((out.work / "summary.json").read_text())
+
+
+def stdin_of(made, pipe):
+    if pipe:
+        return pipe.read_end if pipe.read_end is not None else subprocess.DEVNULL
+    return subprocess.PIPE if made["source"] == "stdin" else subprocess.DEVNULL
 
 
 def end_session(process):

@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: MIT
 """What is tried: a plain dictionary, made from a seed. A setting that is not there has its default.
 
-    source      sim, file or stdin; format, channels, pattern, rate and the faults of a sim:
-    samples     how many are asked for; of a file or stdin how many there are, and `torn` bytes more
+    source      sim, file, stdin or recording; format, channels, pattern, rate and the faults of a sim:
+    samples     how many are asked for; of another source how many there are, and `torn` bytes more
+    open        the stdin is a pipe that stays open (pipes.py)
+    original    a recording's metadata, as another program writes them (copies.py)
+    clock       steps of the wall clock (clock.py)
     sinks       a list: kind (sigmf, raw, stdout, null), and the sink's own options
     trouble     what happens to it: kind, and when
 """
 import pathlib
 import random
 
+import clock
+import copies
 import lab
+import pipes
 import samples
 
 # Formats whose samples may be anything; `edges` are values at and near the middle of two integers.
@@ -35,7 +41,9 @@ def log_range(chance, least, most):
 
 
 def source_of(chance):
-    kind = chance.choices(["sim", "file", "stdin"], [8, 1, 2])[0]
+    kind = chance.choices(["sim", "file", "stdin", "recording"], [8, 1, 4, 3])[0]
+    if kind == "recording":
+        return copies.generate(chance, maybe, log_range)
     made = {"source": kind, "format": chance.choice(FORMATS), "samples": log_range(chance, 1, 4_000_000)}
     if kind != "sim":
         if "f" in made["format"] and maybe(chance, 0.7):
@@ -44,6 +52,8 @@ def source_of(chance):
             made["torn"] = chance.randrange(1, 8)
         if kind == "stdin" and maybe(chance, 0.5):
             made["chunk"] = log_range(chance, 1000, 1_000_000)
+        if kind == "stdin" and maybe(chance, 0.5):
+            pipes.generate(chance, maybe, made)
         return made
     made["samples"] += 200  # only a whole word identifies a position in the ramp
     if made["format"][1] == "i" and maybe(chance, 0.2):
@@ -96,7 +106,10 @@ def sink_of(chance, number, source):
 
 
 def trouble_of(chance, made):
-    kind = chance.choice(["sigint", "sigterm", "kill", "kill", "fsize", "full", "slow", "inject", "inject", "second"])
+    kinds = ["sigint", "sigterm", "kill", "kill", "fsize", "full", "slow", "inject", "inject", "second"]
+    if "open" in made or made["source"] == "recording":
+        kinds = ["slow"]  # any other is an end of its own
+    kind = chance.choice(kinds)
     trouble = {"kind": kind}
     if kind in ("sigint", "sigterm", "kill", "second"):
         trouble["after_ms"] = chance.randrange(0, 1200 if maybe(chance, 0.3) else 200)
@@ -117,6 +130,8 @@ def trouble_of(chance, made):
             made["samples"] = 64_000_000
             if any(sink["kind"] == "sigmf" and "rotate_bytes" in sink for sink in made["sinks"]):
                 trouble.update(at_part=chance.choice([1, 2]), after_ms=chance.choice([0, 0, 50]))
+        elif kind == "kill" and made["source"] == "sim" and maybe(chance, 0.2):
+            unstored(chance, made, trouble)
     elif kind in ("fsize", "full"):
         trouble["bytes"] = log_range(chance, 20_000, 6_000_000)  # the summary has to fit
         if kind == "full":
@@ -124,11 +139,31 @@ def trouble_of(chance, made):
             trouble["system"] = chance.choice(["tmpfs", "ext4"])
     elif kind == "slow":
         trouble["slow_ms"] = chance.choice([20, 200, 700])
+        for sink in made["sinks"]:
+            if sink["kind"] == "sigmf" and maybe(chance, 0.5):  # the hash of a part and the next part's fsync() at once
+                sink.pop("rotate_time", None)
+                sink.setdefault("rotate_bytes", log_range(chance, 30_000, 4_000_000))
+                sink["hash"] = "end"
     else:
         trouble["call"] = chance.choice(sorted(ERRORS))
         trouble["error"] = chance.choice(ERRORS[trouble["call"]])
         trouble["when"] = log_range(chance, 1, 40)
     return trouble
+
+
+def unstored(chance, made, trouble):
+    """A part is killed while it is being closed, and the disk has not stored its last bytes, but later ones."""
+    trouble.pop("moved", None)
+    trouble.update(slow_ms=1000, slow_calls="ftruncate", at_part=1, after_ms=0, unstored=log_range(chance, 1, 500_000))
+    made["samples"] = 64_000_000
+    for key in ("rate", "drop_at", "drop", "stall_at", "stall_for", "unplug_at", "on_gap", "silent"):
+        made.pop(key, None)  # only without other losses the samples show what is missing
+    sink = chance.choice(made["sinks"])
+    if sink["kind"] not in ("sigmf", "raw"):
+        sink.update(kind="sigmf")
+    for key in ("rotate_time", "convert", "on-full", "suffix"):
+        sink.pop(key, None)
+    sink["rotate_bytes"] = log_range(chance, 200_000, 4_000_000)
 
 
 def block_size(chance, made):
@@ -162,10 +197,42 @@ def generate(seed, in_lab=False):
         made["on_gap"] = chance.choice(["zero-fill", "zero-fill", "stop", "mark"])
         if made["source"] == "iio" and made["on_gap"] == "zero-fill":
             del made["on_gap"]  # a loss of unknown size is filled with the fewest zeros
-    if maybe(chance, 0.5):
+    if made["source"] == "recording":
+        of_copy(chance, made)
+    if maybe(chance, 0.5 if made["source"] != "recording" else 0.1):
         made["trouble"] = trouble_of(chance, made)
+    if made["source"] == "sim" and maybe(chance, 0.1):
+        step_clock(chance, made)
     fewer_parts(made)
     return made
+
+
+def of_copy(chance, made):
+    """The sinks of a copy take all of it."""
+    for sink in made["sinks"]:
+        sink.pop("on-full", None)
+        if sink["kind"] in ("sigmf", "raw") and maybe(chance, 0.4):
+            form = samples.Format(sink.get("convert", made["format"]), len(copies.values_taken(made)))
+            count = made.get("stop_at", made["samples"])
+            sink.pop("rotate_time", None)
+            sink["rotate_bytes"] = max(count // chance.choice([2, 3, 7, 20]), 1) * form.sample_bytes
+            most = min(made.get("block_size", 1 << 20), max(sink["rotate_bytes"] // 2, 1))
+            size = samples.Format(made["format"], made.get("channels")).sample_bytes
+            made["block_size"] = max(most // size, 1) * size
+    if maybe(chance, 0.2) and "stop_at" not in made and not any("rotate_bytes" in sink or "rotate_time" in sink
+                                                               for sink in made["sinks"]):
+        made["on_gap"] = "zero-fill"
+
+
+def step_clock(chance, made):
+    """A recording in parts while the clock steps."""
+    made["clock"] = clock.generate(chance)
+    sink = made["sinks"][0]
+    if sink["kind"] != "sigmf":
+        made["sinks"][0] = sink = {"kind": "sigmf"}
+    if "rotate_bytes" not in sink and "rotate_time" not in sink:
+        sink["rotate_bytes"] = log_range(chance, 30_000, 1_000_000)
+    made["block_size"] = block_size(chance, made)
 
 
 # The part of a scenario's outcome that depends on the host, not the seed.
@@ -174,6 +241,10 @@ def hosts(made):
     trouble = made.get("trouble", {})
     if "rate" in made or "knobs" in made:
         parts.append("how late the source is asked for blocks")
+    if made.get("open", {}).get("end") == "duration":
+        parts.append("how much of a pipe is read in that duration")
+    if "clock" in made:
+        parts.append("which sample is recorded when the clock steps")
     if "after_ms" in trouble:
         parts.append(f"the moment of {trouble['kind']}")
     if "call" in trouble:

@@ -5,9 +5,12 @@ import time
 
 import oracle
 
-NEEDED = {"knobs", "source", "format", "samples", "sinks", "kind"}
+NEEDED = {"knobs", "source", "format", "samples", "sinks", "kind", "original", "recorded", "core:datatype",
+          "core:version", "core:num_channels", "core:sample_start", "core:offset", "core:freq_lower_edge",
+          "core:freq_upper_edge"}
+OF_PIPE = {"end", "stop_at"}
 PAIRS = [("drop", "drop_at"), ("stall_for", "stall_at")]
-TROUBLE = {"slow_ms", "slow_write", "at_part", "after_ms", "call", "error", "when", "bytes", "system"}
+TROUBLE = {"slow_ms", "slow_write", "slow_calls", "at_part", "after_ms", "call", "error", "when", "bytes", "system"}
 TRIES, SECONDS = 60, 60
 
 
@@ -17,15 +20,19 @@ def kinds(found):
 
 def smaller(made):
     """Each scenario that has one setting less, or a smaller number."""
-    holders = [[], *(["sinks", n] for n in range(len(made["sinks"]))), *([["trouble"]] if "trouble" in made else [])]
+    holders = [[], *(["sinks", n] for n in range(len(made["sinks"]))), *([["trouble"]] if "trouble" in made else []),
+               *([["open"]] if "open" in made else []), *([["original", "global"]] if "original" in made else []),
+               *([["recorded"]] if "recorded" in made else [])]
     for n in range(len(made["sinks"]) if len(made["sinks"]) > 1 else 0):
         less = copy.deepcopy(made)
         del less["sinks"][n]
         yield less
     for path in holders:
         for key in list(_at(made, path)):
-            if key == "channels" and made["source"] == "iio":
-                continue  # they are the device's
+            if key in ("channels", "pattern") and made["source"] in ("iio", "recording"):
+                continue  # they are the device's, or the recording's
+            if path == ["open"] and key in OF_PIPE:
+                continue
             if key not in NEEDED and not (path == ["trouble"] and key in TROUBLE):
                 less = copy.deepcopy(made)
                 held = _at(less, path)
@@ -35,14 +42,33 @@ def smaller(made):
                         held.pop(first, None)
                         held.pop(second, None)
                 yield less
-    if made["samples"] > 1 and "trouble" not in made:
+    yield from _less_metadata(made)
+    if made["samples"] > 1 and "trouble" not in made and made["source"] != "recording" and "open" not in made:
         for fewer in (made["samples"] // 10, made["samples"] // 2):
             yield {**copy.deepcopy(made), "samples": max(1, fewer)}
     for key in made.get("knobs", {}):
         if key != "rate":
             yield {**copy.deepcopy(made), "knobs": {k: v for k, v in made["knobs"].items() if k != key}}
-    if made["format"] != "ci16_le" and not any("convert" in s or "suffix" in s for s in made["sinks"]):
+    for n in range(len(made.get("clock", ())) if len(made.get("clock", ())) > 1 else 0):
+        yield {**made, "clock": made["clock"][:n] + made["clock"][n + 1:]}
+    if made["source"] != "recording" and made["format"] != "ci16_le" and \
+            not any("convert" in s or "suffix" in s for s in made["sinks"]):
         yield {**copy.deepcopy(made), "format": "ci16_le"}
+
+
+def _less_metadata(made):
+    """Each scenario whose original has one capture or annotation less, or one of their keys."""
+    metadata = made.get("original", {})
+    for name in ("captures", "annotations") if metadata else ():
+        for n, one in enumerate(metadata[name]):
+            if name == "annotations" or one != min(metadata[name], key=lambda one: one["core:sample_start"]):
+                less = copy.deepcopy(made)
+                del less["original"][name][n]
+                yield less
+            for key in sorted(one.keys() - NEEDED):
+                less = copy.deepcopy(made)
+                del less["original"][name][n][key]
+                yield less
 
 
 def _at(made, path):
