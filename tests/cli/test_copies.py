@@ -133,6 +133,19 @@ def test_zeros_in_place_of_lost_samples_move_what_follows(iio, tmp_path):
         iio("verify b.sigmf-meta --json").json["recording"]["zeros"]
 
 
+@pytest.mark.parametrize("words", ["--samples 700", "rotate_bytes=1200 --block-size 1200"])
+def test_a_copy_of_some_of_the_zeros_says_how_many_it_has(iio, tmp_path, words):
+    write(tmp_path, JUMP)
+    iio("stream a.sigmf-meta b.sigmf-meta --on-gap zero-fill")
+    iio(f"stream b.sigmf-meta c.sigmf-meta {words}")
+    copies = sorted(tmp_path.glob("c*.sigmf-meta"))
+    found = [one for path in copies for one in json.loads(path.read_text())["annotations"] if "iio_stream:filled" in one]
+    assert all(one["iio_stream:filled"] == one["core:sample_count"] for one in found)
+    assert sum(one["iio_stream:filled"] for one in found) == (200 if "700" in words else 500)
+    for path in copies:
+        iio(f"verify {path.name}")
+
+
 def test_places_count_from_the_offset_of_the_first_sample(iio, tmp_path):
     def shift(metadata):
         metadata["global"]["core:offset"] = 5000

@@ -229,9 +229,13 @@ Json CopiedMetadata::annotations_in(const StreamRange& range, const FilePlaces& 
         Json one = annotation;
         const std::uint64_t first = std::max(begin, range.begin), last = std::min(end, range.end);
         one["core:sample_start"] = places.offset_of(first);
-        if (counted)
-            one["core:sample_count"] =
+        if (counted) {
+            const std::uint64_t kept =
                 is_empty ? 0 : places.offset_of(last - 1) + 1 - places.offset_of(first);
+            one["core:sample_count"] = kept;
+            if (const auto filled = one.find("iio_stream:filled"); filled != one.end())
+                *filled = std::min(filled->get<std::uint64_t>(), kept);
+        }
         made.push_back(one);
     }
     return made;
