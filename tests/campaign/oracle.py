@@ -159,9 +159,7 @@ def _recording(out, number, sink, killed, found):
     _content(out, number, sink, parts, killed, found)
     if "clock" in out.made:
         clock.check(out, parts, found)
-    # Not yet with on-full=drop: the first index of a part is too high if samples were lost among those dropped before it.
-    if sink["kind"] == "sigmf" and out.status == 0 and len(parts) > 1 and sink.get("on-full") != "drop" and \
-            not copies.is_undeclared(out.made):
+    if sink["kind"] == "sigmf" and out.status == 0 and len(parts) > 1 and not copies.is_undeclared(out.made):
         _together(out, name, parts, found)
     for place, part in enumerate(parts):
         if sink["kind"] == "sigmf":

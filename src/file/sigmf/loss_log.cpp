@@ -152,8 +152,12 @@ void LossLog::begin_at(const Block& filled, std::uint64_t dropped, bool first)
     for (const Gap& gap : filled.gaps())
         if (!filled_ && gap.offset_max <= filled.position())
             lost += gap.lost_min;
-    outcome_.first_index =
-        origin_ + (filled_ && !first ? expected_index_ : filled.sample_index() - lost);
+    std::uint64_t index = filled.sample_index() - lost;
+    if (!first && filled_)
+        index = expected_index_;
+    else if (!first && dropped != 0) // note_hidden() notes what was lost among them
+        index = std::min(index, expected_index_);
+    outcome_.first_index = origin_ + index;
     // If its own gaps are exact, something before it is not, or losses cannot be detected.
     outcome_.index_exact = outcome_.index_exact && (filled.index_exact() || has_doubt(filled));
 }

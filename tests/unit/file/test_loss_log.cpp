@@ -58,6 +58,20 @@ TEST_F(Losses, ALossInADroppedBlockIsWhereTheBlockWouldHaveBeen)
     EXPECT_EQ(lost, kBlock + 10);
 }
 
+TEST_F(Losses, ALossInABlockDroppedBetweenTwoFilesIsNotInTheFirstIndexAsWell)
+{
+    note(0, 0);
+    LossLog before = log_;
+    log_.begin(test::kSample, 1e6, false, false);
+    log_.follow(before);
+    note(2, 10); // the one between has reported a loss of 10
+    std::uint64_t lost = 0;
+    for (const Loss& loss : log_.outcome().losses)
+        lost += loss.gap.lost_min;
+    EXPECT_EQ(lost, kBlock + 10);
+    EXPECT_EQ(log_.outcome().first_index, kBlock);
+}
+
 TEST_F(Losses, SettledCountsTheFilesSamples)
 {
     note(0, 0);
