@@ -164,6 +164,15 @@ def test_a_duration_ends_the_stream_after_all_samples_that_have_come(request, so
     assert data == DATA and summary["ended"] == "duration"
 
 
+def test_a_duration_does_not_wait_for_a_block_that_fills_for_minutes(start):
+    """At 100 samples per second a block of 64 KiB holds 164 seconds."""
+    stream = Stream(start(f"stream - format=ci16_le rate=100 --duration 1s - {LONG}", stdin=-1))
+    stream.process.stdin.write(DATA[:200])
+    stream.process.stdin.flush()
+    data, summary = stream.rest()
+    assert data == DATA[:200] and summary["ended"] == "duration"
+
+
 @pytest.mark.parametrize("source", [one for one in SOURCES if one != "from_tcp"])
 def test_a_number_of_samples_is_exact(request, source):
     stream = request.getfixturevalue(source)(DATA, "--samples 20001")

@@ -2,6 +2,7 @@
 // The hot path: the loop that moves blocks from the source to the sinks, on the source thread.
 // No allocation, no lock, no log. (Only a loss is noted under a lock, by EventBuffer.)
 #include "core/base/align.hpp"
+#include "core/memory/fill_deadline.hpp"
 #include "core/stream/engine.hpp"
 #include "iio_stream/error.hpp"
 #include "sys/event.hpp"
@@ -474,7 +475,10 @@ void Engine::check_time(std::int64_t now_ns, std::uint64_t coming)
         return;
     want_no_more_than(left);
     const std::size_t samples = sizing_.block_size / source_->format().sample_bytes;
-    if (left != 0 && late_ns < limits_.patience_ns(samples, sizing_.timeout_ns))
+    // A pipe's source hands out a block that fills for too long.
+    const std::int64_t longest_ns = source_->live() ? INT64_MAX : 2 * kLongestFillNs;
+    if (left != 0 &&
+        late_ns < std::min(limits_.patience_ns(samples, sizing_.timeout_ns), longest_ns))
         return;
     if (left != 0 && coming == 0 && is_silent())
         return try_again(now_ns - progress_ns_, "is the device clocked and enabled?");
