@@ -122,23 +122,9 @@ def power_up():
     pluto_file("out_altvoltage1_TX_LO_powerdown").write_text("0")
 
 
-def enable_slow():
-    folder = iio_dir("iios-sim-slow")
-    (folder / "scan_elements/in_voltage0_en").write_text("1")
-    (folder / "buffer0/enable").write_text("1")
-
-
 @contextlib.contextmanager
-def slow_is_enabled():
-    was_on = []
-
-    def is_over():
-        is_on = streams("iios-sim-slow")()
-        was_on.append(is_on)
-        return not is_on and any(was_on)
-
-    with meanwhile(is_over, enable_slow):
-        yield
+def slow_is_left_enabled():
+    yield
     (iio_dir("iios-sim-slow") / "buffer0/enable").write_text("0")
 
 
@@ -229,7 +215,7 @@ FAULTS = [
     Fault("not-restored", "restored", "RX_LO_frequency reads '.*' and was '2400000000'", device=PLUTO_ADC, sim=PLUTO,
           words="--only frequency", shim={"FAULT_STUCK": "RX_LO_frequency:3"}),
     Fault("left-enabled", "leaks", "the buffer of iios-sim-slow is enabled", device="", sim={"slow": 1},
-          words="--only capture", around=slow_is_enabled),
+          words="--only capture", shim={"FAULT_ENABLED": "iios-sim-slow"}, around=slow_is_left_enabled),
     Fault("kernel-complains", "kernel-log", "page allocation failure", words="--only capture",
           around=lambda: meanwhile(streams(ADC), log_a_fault)),
 ]
