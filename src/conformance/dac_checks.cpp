@@ -33,7 +33,7 @@ PipelineConfig playback_config(const Subject& subject, const Way& way)
 {
     PipelineConfig config;
     config.sinks = {subject.uri(way)};
-    // Silence restores it, and must see it as it was while the DAC played.
+    // Silence reads the powerdown while the DAC plays, and restores it.
     config.sinks[0].options.set("powerdown", "keep");
     config.block_size = block_bytes(subject, 0.02);
     config.blocks = 8;

@@ -125,7 +125,7 @@ void sweep_rates(Run& run, const Subject& subject, const Uri& sink)
 {
     const Rates rates = rates_of(subject);
     SavedSettings settings(run);
-    std::string lossy;
+    std::string failed;
     for (const double rate : rates.values) {
         if (run.stopped())
             return;
@@ -149,7 +149,7 @@ void sweep_rates(Run& run, const Subject& subject, const Uri& sink)
             run.pass(
                 "no loss at " + (rate > 0 ? rate_text(set) : rate_text(measured)) +
                     (rates.path.empty() ? ", the current rate" : "") + ", measured " +
-                    rate_text(measured) + (lossy.empty() ? "" : "; not at " + lossy) + ", by " +
+                    rate_text(measured) + (failed.empty() ? "" : "; not at " + failed) + ", by " +
                     trial.summary.route.back().mechanism,
                 {{"rate", rate},
                  {"measured_rate", measured},
@@ -158,9 +158,9 @@ void sweep_rates(Run& run, const Subject& subject, const Uri& sink)
         }
         std::string tried = rate > 0 ? rate_text(rate) : rate_text(measured);
         tried += trial.lossless ? " (only " + rate_text(measured) + " came)" : " (losses)";
-        detail::add_item(lossy, tried);
+        detail::add_item(failed, tried);
     }
-    run.pass("at no rate that was tried do all samples arrive: " + lossy);
+    run.pass("at no rate that was tried do all samples arrive: " + failed);
 }
 
 } // namespace

@@ -85,7 +85,7 @@ def test_is_found(fault):
     assert result.status == (fault.status or result.status) and result.status in (1, 3)
 
 
-def test_a_device_that_delivers_less_than_its_rate_is_not_said_to_reach_it():
+def test_a_rate_that_the_device_does_not_deliver_is_not_its_highest():
     sim(board="pluto", rate=250_000)
     with text_over(iio_dir("ad9361-phy") / "in_voltage_sampling_frequency", "61440000\n"):  # written without effect
         measured, = check("cf-ad9361-lpc", "--only highest-rate", "--report none").json["checks"]

@@ -214,9 +214,8 @@ class Worker(_life.Bound):
             self._stop()
 
     def _stop(self) -> None:
-        if not self._reader.closed:
-            with contextlib.suppress(ValueError):  # another thread may close it meanwhile
-                self._reader.stop()
+        with contextlib.suppress(ValueError):  # it is closed, perhaps by another thread
+            self._reader.stop()
 
     @property
     def running(self) -> bool:

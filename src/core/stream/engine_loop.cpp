@@ -475,7 +475,7 @@ void Engine::check_time(std::int64_t now_ns, std::uint64_t coming)
         return;
     want_no_more_than(left);
     const std::size_t samples = sizing_.block_size / source_->format().sample_bytes;
-    // A pipe's source hands out a block that fills for too long.
+    // A source that is not live, such as a pipe, hands out what it has within kLongestFillNs.
     const std::int64_t longest_ns = source_->live() ? INT64_MAX : 2 * kLongestFillNs;
     if (left != 0 &&
         late_ns < std::min(limits_.patience_ns(samples, sizing_.timeout_ns), longest_ns))

@@ -12,9 +12,8 @@ namespace iio_stream::iio {
 
 /// Finds losses of so many samples that a counter repeats, by the times at which blocks end: after
 /// such a loss every block ends later than its number of samples says. An interrupt may be late, so
-/// of each second only the block counts that is the least late. The clocks differ, so a second's
-/// lateness is compared with how it grew before.
-/// Thread: one.
+/// only the least late block of each second counts. The clocks differ, so the growth of the
+/// lateness from second to second is compared with the growth before. Thread: one.
 class BlockLateness {
 public:
     /// `rate` in samples per second, 0 = unknown; `turn`: samples after which the counter repeats,
@@ -27,7 +26,7 @@ public:
     /// Returns a possible loss of one turn or more.
     std::optional<Gap> block(std::int64_t ns, std::uint64_t position, std::uint64_t index) noexcept;
 
-    /// From here on the lateness cannot be compared with what it was.
+    /// Forgets the times so far: the lateness can no longer be compared with them.
     void forget() noexcept;
 
 private:

@@ -57,7 +57,7 @@ protected:
     virtual void end_search(detail::SampleTracker& tracker) { (void)tracker; }
     /// Samples after which the counter repeats; 0: never, or not known yet.
     virtual std::uint64_t turn() const noexcept = 0;
-    /// The counter shows a loss.
+    /// Reports a loss that the counter shows.
     void report(const Gap& gap, detail::SampleTracker& tracker);
     /// The loss of which the counter says only that it is `least`, or that plus a multiple of
     /// `turn`; `most`: by the clock. If the clock cannot tell, a turn of 2^32 samples counts as

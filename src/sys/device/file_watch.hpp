@@ -13,10 +13,8 @@ namespace iio_stream::sys {
 /// Some kernels take milliseconds to close a watch, so it exists only from begin() on.
 class FileWatch {
 public:
-    void add(const std::string& path)
-    {
-        paths_.push_back(path);
-    } ///< a folder means the files in it
+    /// A folder means the files in it.
+    void add(const std::string& path) { paths_.push_back(path); }
     /// Notices writes from now on.
     void begin() noexcept;
     /// Readable after a file was written; -1 without a watch.
