@@ -10,7 +10,7 @@ import counts
 from conftest import finish, start
 from silent_board import START, SilentBoard, told_info
 from usb import CABLE_EVENTS, RUN, board, end, gadget, held_by, listener, rebind, transfers
-from usb_transmit import TAKES, sender, taker
+from usb_transmit import TAKES, end_sender, sender, taker
 from waiting import until
 
 RADIO = "sim: pattern=ramp channels=4 rate=1M"  # reports its losses to the sample
@@ -135,12 +135,11 @@ def test_a_stream_to_the_board_resumes_when_the_cable_is_back(happens):
     """The board's program has continued: it gets each sample once."""
     with gadget():
         process = taker("--block-size 64Ki", sink="verify:ramp")
-        sending = sender("--block-size 64Ki --bytes 32Mi --reconnect 60s")
+        sending = sender("--block-size 64Ki --reconnect 60s")
         happens()
-        sent = end(sending, 120).json
+        sent = end_sender(sending)
         on_board = end(process)
-    assert sent["ended"] == "bytes" and sent["sinks"][0]["bytes"] == 32 << 20
-    assert on_board.json["ended"] == "eof" and on_board.json["bytes"] == 32 << 20
+    assert on_board.json["ended"] == "eof" and on_board.json["bytes"] == sent["sinks"][0]["bytes"] > 10 << 20
     report = on_board.json["sinks"][0]["report"]
     assert report["gaps"] == report["repeats"] == report["reorders"] == report["mismatches"] == 0
 
@@ -154,27 +153,26 @@ def test_a_block_cut_short_before_its_fence_was_seen_is_not_delivered(happens):
     with gadget(speed="high"):
         process = start(late, *ENDPOINTS, "iio-stream stream", TAKES, "verify:ramp --block-size 1Mi --json",
                         command="strace")
-        sending = sender("--block-size 1Mi --bytes 16Mi --reconnect 60s")
+        sending = sender("--block-size 1Mi --reconnect 60s")
         happens()
-        end(sending, 120)
+        sent = end_sender(sending)
         on_board = finish(process)
     report = on_board.json["sinks"][0]["report"]
     assert report["repeats"] == report["reorders"] == report["mismatches"] == report["unreported"] == 0
-    assert on_board.json["bytes"] + 8 * on_board.gaps["lost_min"] == 16 << 20
+    assert on_board.json["bytes"] + 8 * on_board.gaps["lost_min"] == sent["sinks"][0]["bytes"] > 10 << 20
     assert on_board.json["blocks_bad"]["unverified"] > 0
 
 
 def test_a_stream_to_the_board_resumes_with_another_program():
     with gadget():
         process = taker("--block-size 64Ki", sink="null:")
-        sending = sender("--block-size 64Ki --bytes 32Mi --reconnect 60s")
+        sending = sender("--block-size 64Ki --reconnect 60s")
         killed(process)
         process = taker("--block-size 64Ki", sink="verify:ramp")
-        sent = end(sending, 120).json
+        sent = end_sender(sending)["sinks"][0]["bytes"]
         on_board = end(process)
-    assert sent["sinks"][0]["bytes"] == 32 << 20
     missed = on_board.gaps["lost_min"] * 8
-    assert on_board.json["bytes"] + missed == 32 << 20 and 0 < missed < 32 << 20
+    assert on_board.json["bytes"] + missed == sent and 0 < missed < sent
     report = on_board.json["sinks"][0]["report"]
     assert report["unreported"] == report["repeats"] == report["reorders"] == report["mismatches"] == 0
 

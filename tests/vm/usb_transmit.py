@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A board that takes and a host that sends: what the tests of the transmit direction share."""
-from conftest import DAC, knob, run, start
+from conftest import DAC, interrupt, knob, run, start
 from playing import count, no_gap
-from usb import FFS, udc
+from usb import FFS, end, moved, udc
 from waiting import until
 
 MI = 1 << 20
@@ -21,11 +21,24 @@ def send(*words, source=RAMP, timeout=120, state=0):
 
 
 def sender(*words, source=RAMP):
-    """A program on the host that is in the middle of its stream."""
+    """A program on the host that is in the middle of its stream.
+
+    It sends 60 MB/s in a guest that has the processor for itself: without an end of its own it is still in the
+    middle when a slow guest does the next thing."""
     process = start("stream", source, "usb: wait=30s", *words, "--json")
     until(lambda: int(udc("bytes")) > 2 * MI or process.poll() is not None)
     assert process.poll() is None, process.communicate()
     return process
+
+
+def end_sender(process, nbytes=8 * MI):
+    """Ends a program on the host after that many more bytes. Returns its summary."""
+    before = moved()
+    until(lambda: moved() > before + nbytes or process.poll() is not None, "more blocks", 120)
+    interrupt(process)
+    summary = end(process).json
+    assert summary["ended"] == "signal"
+    return summary
 
 
 def check_dac(on_board, nbytes):
