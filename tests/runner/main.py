@@ -108,7 +108,8 @@ def main(words: Sequence[str], steps: Sequence[Step] = STEPS, root: Path = ROOT)
             show_failure(failed[-1], place / f"{name}.log")
     show_slowest(runs)
     print(f"\n== {time.monotonic() - began:4.0f} s  done; logs in build/results")
-    return results.totals(folders, failed, flaky)
+    have_tests = any(step.results or step.name in results.SELFTESTS for step in steps)
+    return results.totals(folders, failed, flaky, have_tests)
 
 
 def terminate(number: int, frame: object) -> None:

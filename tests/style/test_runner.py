@@ -156,6 +156,13 @@ def test_without_a_result_nothing_has_succeeded(tmp_path, capsys):
     assert last_line(capsys)[0] == [0, 1, 0]
 
 
+def test_steps_without_tests_succeed_without_a_result(tmp_path, capsys):
+    assert script(table(""), tmp_path, "base") == 0
+    assert last_line(capsys)[0] == [0, 0, 0]
+    assert script(table(""), tmp_path, "other") == 1
+    assert last_line(capsys)[0] == [0, 1, 0]
+
+
 def test_named_steps_run_with_what_they_need(tmp_path, capsys):
     assert script(table(junit(a="passed")), tmp_path, "tests") == 0
     assert (tmp_path / "build" / "base").exists()
