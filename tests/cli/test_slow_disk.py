@@ -28,19 +28,36 @@ def recorded(tmp_path, inject, *words):
                           timeout=DEADLINE, check=False)
 
 
-@pytest.mark.parametrize("options", [
-    "", "sync=64Ki", "rotate_time=100ms", "hash=end", "convert=cf32_le", "direct=off", "engine=buffered",
-    "engine=libaio"])
-def test_an_fsync_that_takes_longer_than_the_timeout_does_not_end_a_recording(tmp_path, options):
+WAYS = ("", "sync=64Ki", "rotate_time=100ms", "hash=end", "convert=cf32_le", "direct=off", "engine=buffered",
+        "engine=libaio")
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory):
+    """One of each way, with its folder. They wait for 5 to 15 s each, all at the same time."""
+    running = {}
+    for options in WAYS:
+        folder = tmp_path_factory.mktemp("slow")
+        words = under_strace(folder / "trace", "fdatasync,fsync:delay_enter=2500000:when=2+4", "a.sigmf-meta", options)
+        running[options] = folder, subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    yield running
+    for _, process in running.values():
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("options", WAYS)
+def test_an_fsync_that_takes_longer_than_the_timeout_does_not_end_a_recording(recordings, options):
     """The timeout of this stream is a second and two blocks."""
-    done = recorded(tmp_path, "fdatasync,fsync:delay_enter=2500000:when=2+4", "a.sigmf-meta", options)
-    assert done.returncode == 0, done.stderr.decode()
-    assert (tmp_path / "trace").read_text().count("DELAYED") > 0
-    report = json.loads(done.stdout)
+    folder, process = recordings[options]
+    out, err = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 0, err.decode()
+    assert (folder / "trace").read_text().count("DELAYED") > 0
+    report = json.loads(out)
     assert report["sinks"][0]["delivered_samples"] == SAMPLES
-    for meta in tmp_path.glob("a*.sigmf-meta"):
+    for meta in folder.glob("a*.sigmf-meta"):
         assert json.loads(meta.read_text())["global"]["iio_stream:state"] == "complete"
-    stored = b"".join(data.read_bytes() for data in sorted(tmp_path.glob("a*.sigmf-data")))
+    stored = b"".join(data.read_bytes() for data in sorted(folder.glob("a*.sigmf-data")))
     assert len(stored) == SAMPLES * (8 if "convert" in options else 4)
 
 
