@@ -35,7 +35,7 @@ def initrd(base, archive):
 
 def _child_setup():
     """A session of its own, so that Ctrl-C reaches only us, and no life after ours."""
-    os.setsid()
+    os.setpgid(0, 0)
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
