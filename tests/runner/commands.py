@@ -21,7 +21,8 @@ FILE_BY_FILE = ("-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON",)
 
 # Tests that compile much, and that no other test waits for. The lab runs the environment that test_pip.py
 # leaves.
-COMPILING = ("package/test_gnuradio.py", "package/test_parts.py", "package/test_pip.py")
+COMPILING = ("package/test_gnuradio.py", "package/test_parts.py", "package/test_pip.py",
+             "package/test_wheels.py")
 
 # Tests of the package that need neither a drawing library nor other people's tools.
 PACKAGE = tuple(f"python/test_{name}.py" for name in (

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
@@ -48,8 +49,9 @@ class Step:
 
     `needs` are steps that must have succeeded. `after` are steps that must have ended, if they run at all.
     Steps of one lane run one at a time, the first one of the table that can run first. `packages` are groups
-    of script/install, and `full_packages` more of them for --full. `nice` lasts until the lab has ended, or
-    for the whole step if `always_nice`. If `go_on`, the remaining commands run after one has failed.
+    of script/install, and `full_packages` more of them for --full. An `idle` step gets the processor time that
+    all others leave (SCHED_IDLE) until the lab has ended, and one that is `always_idle` to its end. If `go_on`,
+    the remaining commands run after one has failed.
     A step that `asks` may want a password at the terminal. `results` are patterns of the names of the JUnit
     files that the step writes.
     """
@@ -63,8 +65,8 @@ class Step:
     packages: tuple[str, ...] = ()
     full_packages: tuple[str, ...] = ()
     runs_in: tuple[str, ...] = ("all", "full")
-    nice: int = 0
-    always_nice: bool = False
+    idle: bool = False
+    always_idle: bool = False
     asks: bool = False
     go_on: bool = False
     results: tuple[str, ...] = ()
@@ -99,16 +101,24 @@ def descendants(first: int) -> list[int]:
     return sorted(found)
 
 
+def set_idle(process: int, idle: bool) -> None:
+    """Has all threads of a process wait for all others, or no longer. A system may refuse either."""
+    policy = os.SCHED_IDLE if idle else os.SCHED_OTHER
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{process or 'self'}/task"):
+            os.sched_setscheduler(int(thread), policy, os.sched_param(0))
+
+
 class Running:
     """A step that has begun: its commands one after another, each in a process group of its own. A step that
     may ask at the terminal stays in the caller's group, which the terminal belongs to.
     """
 
-    def __init__(self, step: Step, context: Context, nice: int) -> None:
+    def __init__(self, step: Step, context: Context, idle: bool) -> None:
         self.step = step
         self.status = 0
         self.began = time.monotonic()
-        self.nice = nice
+        self.idle = idle
         self.path = context.results / f"{step.name}.log"
         self._log = open(self.path, "wb")  # noqa: SIM115 (poll() closes it)
         self._commands: Iterator[Command] = iter(step.commands(context))
@@ -129,9 +139,9 @@ class Running:
         try:
             command = next(self._commands, None)
             if command is not None:
-                patience = ["nice", "-n", str(self.nice)] if self.nice else []
                 self._process = subprocess.Popen(
-                    [*patience, *map(str, command.words)], cwd=self._context.root,
+                    list(map(str, command.words)), cwd=self._context.root,
+                    preexec_fn=partial(set_idle, 0, True) if self.idle else None,
                     process_group=None if self.step.asks else 0,
                     env={**os.environ, **command.environment}, stdin=subprocess.DEVNULL, stdout=self._log,
                     stderr=subprocess.STDOUT)
@@ -143,12 +153,11 @@ class Running:
         return False
 
     def hurry(self) -> None:
-        """Takes back the step's niceness, for which a process needs a privilege."""
-        if self.nice and self._process is not None:
+        """Ends the step's being idle, for which a process needs a privilege."""
+        if self.idle and self._process is not None:
             for process in descendants(self._process.pid):
-                with contextlib.suppress(OSError):
-                    os.setpriority(os.PRIO_PROCESS, process, os.getpriority(os.PRIO_PROCESS, 0))
-        self.nice = 0
+                set_idle(process, False)
+        self.idle = False
 
     def processes(self) -> list[int]:
         return [] if self._process is None else descendants(self._process.pid)
@@ -232,7 +241,7 @@ class Schedule:
                 self._say(f"{step.name}: not run, since {bad} {reason}")
             elif self._may_begin(step):
                 self._waiting.remove(step)
-                running = Running(step, self._context, self._niceness(step))
+                running = Running(step, self._context, self._is_idle(step))
                 self._running.append(running)
                 self._say(f"{step.name}: begun")
                 if step.lane == SHOWN:
@@ -245,10 +254,10 @@ class Schedule:
             return False
         return step.lane == BESIDE or all(one.step.lane != step.lane for one in self._running)
 
-    def _niceness(self, step: Step) -> int:
+    def _is_idle(self, step: Step) -> bool:
         unfinished = [*self._waiting, *(one.step for one in self._running)]
         lab_is_ahead = any(one.name == self._lab for one in unfinished)
-        return step.nice if step.always_nice or lab_is_ahead else 0
+        return step.always_idle or (step.idle and lab_is_ahead)
 
     def _end(self, running: Running) -> None:
         step = running.step
@@ -271,7 +280,7 @@ class Schedule:
             self._shown = None
         if step.name == self._lab:
             for other in self._running:
-                if not other.step.always_nice:
+                if not other.step.always_idle:
                     other.hurry()
 
     def _follow(self) -> None:

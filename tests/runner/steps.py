@@ -2,12 +2,13 @@
 """The steps of script/test, in the order in which those of one lane run.
 
 Each lane runs one step at a time. The lab's guests lose samples if they are kept waiting, so what runs beside
-it is one guest and one compiler, the latter at low priority:
+it gets only the processor time that they leave:
 
-    front     the tests that take the machine for themselves, shown while they run
-    compiler  builds and tests that compile, at nice 10 until the lab has ended
-    guest     tests in a single guest, and others for which one processor is enough
-    beside    any number at once: steps that mostly wait, or take what the others leave of the processors
+    front     the steps that are shown while they run, and the lab at their end
+    second    tests beside those of the front: both wait for most of their time
+    guest     tests in a single guest
+    compiler  builds and tests that compile, with the processor time that is left until the lab has ended
+    beside    any number at once: steps that mostly wait, or take what the others leave
 """
 from __future__ import annotations
 
@@ -40,12 +41,14 @@ from schedule import BESIDE, Step
 ALL = ("all", "full")
 FULL = ("full",)
 EVERY = ("all", "full", "host")
-COMPILER: dict[str, Any] = {"lane": "compiler", "nice": 10}
+COMPILER: dict[str, Any] = {"lane": "compiler", "idle": True}
 GUEST: dict[str, Any] = {"lane": "guest"}
+SECOND: dict[str, Any] = {"lane": "second"}
 
 # Most sanitized tests and the campaign run in real time: they begin when the lab and the other guests have
 # ended.
-THE_LAB = ("lab", "power", "selftest", "archive")
+SINGLE_GUESTS = ("power", "selftest", "archive")
+THE_LAB = ("lab", *SINGLE_GUESTS)
 THE_REST = (*THE_LAB, "asan", "tsan", "campaign", "compiling", "fuzz", "numpy2", "pythons", "python-asan")
 
 STEPS = (
@@ -59,6 +62,10 @@ STEPS = (
          lane=BESIDE, needs=("install",), packages=("lab",)),
     Step("environment", "install Python packages from PyPI into build/venv", environment,
          lane=BESIDE, needs=("install",), packages=("test",), runs_in=EVERY),
+    # Its first step, since the lab runs the environment that it leaves.
+    Step("compiling", "package tests that compile much", pytest(DEBIAN, "compiling", *COMPILING),
+         **COMPILER, needs=("build", "environment"), after=("unit",), packages=("test",),
+         results=("compiling.xml",)),
     Step("build-asan", "compile the tests and the fuzz targets with AddressSanitizer and UBSan",
          build_asan, **COMPILER, needs=("install",), after=("build", "unit"),
          packages=("build", "test", "fuzz")),
@@ -67,9 +74,6 @@ STEPS = (
     Step("build-tsan", "compile the tests with ThreadSanitizer",
          build_tsan, **COMPILER, needs=("install",), after=("build", "unit"),
          packages=("build", "test", "fuzz")),
-    Step("compiling", "package tests that compile much", pytest(DEBIAN, "compiling", *COMPILING),
-         **COMPILER, needs=("build", "environment"), after=("unit",), packages=("test",),
-         results=("compiling.xml",)),
     Step("build-cross", "cross-compile for arm64 and armhf", cross(),
          **COMPILER, needs=("install",), after=("build", "unit"), packages=("build", "cross"), runs_in=FULL),
     Step("tidy", "check the sources with clang-tidy", tidy,
@@ -77,7 +81,7 @@ STEPS = (
          runs_in=FULL),
     Step("fuzz", "fuzz each parser of untrusted input for 20 s (10 min with --full), at the lowest priority",
          run("script/fuzz", "--seconds", "20", full=("script/fuzz", "--seconds", "600")),
-         lane=BESIDE, needs=("build-asan",), nice=19, always_nice=True),
+         lane=BESIDE, needs=("build-asan",), always_idle=True),
     Step("power", "power cuts while a guest records to a disk", pytest(DEBIAN, "power", "power"),
          **GUEST, needs=("build",), after=("fetch", "unit"), packages=("test", "lab"),
          results=("power.xml",)),
@@ -85,28 +89,29 @@ STEPS = (
          run("tests/kernel/selftest/run", "lab", "sim",
              full=("tests/kernel/selftest/run", "lab", "sim", "new", "old", "legacy")),
          **GUEST, needs=("build",), after=("fetch", "unit"), packages=("lab",)),
-    Step("archive", "tests of archives with a recorder and a server of S3",
-         pytest(VENV, "archive", "archive"),
-         **GUEST, needs=("build", "environment"), after=("unit",), packages=("test",),
-         results=("archive.xml",)),
     Step("libiio", "build libiio 1.x and try it", run("script/libiio"),
          needs=("build",), packages=("libiio",)),
     Step("docs", "build the documentation and check its links", run("script/docs"),
          needs=("build",), packages=("docs",)),
-    Step("host", "tests of the command, the packages and the style",
-         pytest(DEBIAN, "host", "host", "style", "package", "uapi", "cli", ignored=COMPILING),
+    Step("cli", "tests of the command", pytest(DEBIAN, "cli", "cli"),
+         needs=("build", "environment"), packages=("test",), runs_in=EVERY, results=("cli.xml",)),
+    Step("host", "tests of the packages, the style and the kernel's interfaces",
+         pytest(DEBIAN, "host", "host", "style", "package", "uapi", ignored=COMPILING),
          needs=("build", "environment"), packages=("test",), results=("host.xml",)),
-    Step("cli", "tests of the command alone, a part of the step host", pytest(VENV, "cli", "cli"),
-         needs=("build", "environment"), packages=("test",), runs_in=("host",), results=("cli.xml",)),
     Step("python", "tests of the Python package", pytest(VENV, "python", "python"),
-         needs=("build", "environment"), packages=("test",), runs_in=EVERY, results=("python.xml",)),
+         **SECOND, needs=("build", "environment"), after=("unit",), packages=("test",), runs_in=EVERY,
+         results=("python.xml",)),
     Step("gnuradio", "tests of the blocks of GNU Radio and the module of SoapySDR",
          pytest(DEBIAN, "gnuradio", "gr", "soapy"),
-         needs=("build",), packages=("test",), full_packages=("gqrx",), runs_in=EVERY,
-         results=("gnuradio.xml",)),
-    # It runs the environment that the step host leaves.
-    Step("lab", "tests against real kernels, in two guests at a time", lab,
-         needs=("build", "environment"), after=("libiio", "docs", "host", "python", "gnuradio"),
+         **SECOND, needs=("build",), after=("unit",), packages=("test",), full_packages=("gqrx",),
+         runs_in=EVERY, results=("gnuradio.xml",)),
+    Step("archive", "tests of archives with a recorder and a server of S3",
+         pytest(VENV, "archive", "archive"),
+         **SECOND, needs=("build", "environment"), after=("unit",), packages=("test",),
+         results=("archive.xml",)),
+    Step("lab", "tests against real kernels, in three guests at a time", lab,
+         needs=("build", "environment"),
+         after=("libiio", "docs", "cli", "host", "python", "gnuradio", "compiling", *SINGLE_GUESTS),
          packages=("test", "lab"), results=("lab-*.xml",)),
     Step("campaign", "random scenarios against an independent oracle", campaign,
          lane=BESIDE, needs=("build",), after=THE_LAB, packages=("test",), go_on=True),

@@ -94,15 +94,18 @@ def test_a_program_that_does_not_exist_is_a_failure(tmp_path):
     assert schedule.failed == ["none"]
 
 
-def test_background_steps_are_nice_until_the_lab_has_ended(tmp_path):
-    steps = [Step("lab", "", shell("sleep 0.3")),
-             Step("first", "", shell("nice >>$RESULTS/nice"), lane="compiler", nice=10),
-             Step("second", "", shell("nice >>$RESULTS/nice"), lane="compiler", nice=10, after=("lab",)),
-             Step("third", "", shell("nice >>$RESULTS/nice"), lane="compiler", nice=9, always_nice=True,
-                  after=("second",))]
+def test_background_steps_are_idle_until_the_lab_has_ended(tmp_path):
+    begun = 'for i in $(seq 100); do test -e $RESULTS/first && break; sleep 0.1; done; touch $RESULTS/lab'
+    ask = "chrt -p $$ | sed 's/.*: //;q' >>$RESULTS/policies; "
+    until_the_lab_ends = 'until test -e $RESULTS/lab; do sleep 0.1; done; '
+    until_it_is_told = "until chrt -p $$ | grep -q SCHED_OTHER; do sleep 0.1; done; "
+    steps = [Step("lab", "", shell(begun)),
+             Step("first", "", shell(ask + "touch $RESULTS/first; " + until_the_lab_ends + until_it_is_told),
+                  lane="compiler", idle=True),
+             Step("second", "", shell(ask), lane="compiler", idle=True, after=("lab",)),
+             Step("third", "", shell(ask), lane="compiler", always_idle=True, after=("second",))]
     run(steps, tmp_path)
-    own = os.getpriority(os.PRIO_PROCESS, 0)
-    assert (tmp_path / "nice").read_text().split() == [str(min(own + more, 19)) for more in (10, 0, 9)]
+    assert (tmp_path / "policies").read_text().split() == ["SCHED_IDLE", "SCHED_OTHER", "SCHED_IDLE"]
 
 
 # ---- the command ----
