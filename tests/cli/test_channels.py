@@ -54,6 +54,17 @@ def test_channels_that_are_apart_are_selected_in_the_samples_order(iio, tmp_path
     assert (tmp_path / "out.bin").read_bytes() == values[:, [0, 2]].tobytes()
 
 
+@pytest.mark.parametrize("channels, chosen", [("voltage0_i,voltage1_q", [0, 3]), ("voltage0_i,voltage1_i", [0, 2])])
+def test_halves_of_two_pairs_are_no_pair(iio, tmp_path, channels, chosen):
+    values = numpy.arange(4000, dtype="<i2").reshape(-1, 4)
+    (tmp_path / "raw.bin").write_bytes(values.tobytes())
+    iio(f"stream raw.bin format=ci16_le channel_names=4 channels={channels} out.sigmf-meta")
+    top = metadata(tmp_path / "out.sigmf-meta")["global"]
+    assert (top["core:datatype"], top["core:num_channels"]) == ("ri16_le", 2)
+    assert (tmp_path / "out.sigmf-data").read_bytes() == values[:, chosen].tobytes()
+    iio(f"stream raw.bin format=ci16_le channel_names=4 channels={channels} out.cf32 convert=cf32_le", status=2)
+
+
 def test_channels_selects_from_any_source(iio, tmp_path, start, port):
     values = numpy.arange(4000, dtype="<i2").reshape(-1, 4)
     (tmp_path / "raw.bin").write_bytes(values.tobytes())

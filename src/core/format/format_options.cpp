@@ -55,10 +55,20 @@ Format chosen_channels(const Format& format, const std::string& names)
         fail_usage("channels=" + names + ": the samples have no channel '" + name + "'",
                    close.empty() ? hint : "did you mean '" + close + "'? " + hint);
     }
+    const auto is_wanted = [&](const Channel& channel) {
+        return std::find(wanted.begin(), wanted.end(), channel.id) != wanted.end();
+    };
     Format chosen = format;
-    std::erase_if(chosen.channels, [&](const Channel& channel) {
-        return std::find(wanted.begin(), wanted.end(), channel.id) == wanted.end();
-    });
+    // Half of an I/Q pair is a real signal. With half of another pair it would be a false one.
+    for (std::size_t i = 0; i + 1 < chosen.channels.size(); ++i) {
+        Channel& first = chosen.channels[i];
+        Channel& second = chosen.channels[i + 1];
+        const bool is_pair =
+            first.component == Component::in_phase && second.component == Component::quadrature;
+        if (is_pair && is_wanted(first) != is_wanted(second))
+            first.component = second.component = Component::real;
+    }
+    std::erase_if(chosen.channels, [&](const Channel& channel) { return !is_wanted(channel); });
     return chosen;
 }
 
