@@ -115,6 +115,19 @@ def test_a_jump_of_the_index_is_a_gap_at_the_same_index(iio, tmp_path):
         assert gaps == {"certain": 1, "possible": 0, "lost_min": 500, "lost_max": 500}
 
 
+@pytest.mark.parametrize("index", [0, 70])
+def test_samples_before_the_first_capture_have_the_indexes_before_its_own(iio, tmp_path, index):
+    """A file may begin before its first capture."""
+    captures = [{"core:sample_start": 100, "core:global_index": 100 + index, "core:frequency": 5e6}]
+    write(tmp_path, changed(JUMP, lambda m: m.update(captures=captures)))
+    iio("stream a.sigmf-meta b.sigmf-meta")
+    copy = read(tmp_path, "b")
+    assert [(one["core:sample_start"], one.get("core:global_index", 0), one.get("core:frequency"))
+            for one in copy["captures"]] == [(0, index, None), (100, 100 + index, 5e6)]
+    for name in "ab":
+        assert iio(f"verify {name}.sigmf-meta --json").json["recording"]["gaps"]["lost_max"] == 0
+
+
 def test_zeros_in_place_of_lost_samples_move_what_follows(iio, tmp_path):
     write(tmp_path, JUMP)
     iio("stream a.sigmf-meta b.sigmf-meta --on-gap zero-fill")
@@ -131,6 +144,50 @@ def test_zeros_in_place_of_lost_samples_move_what_follows(iio, tmp_path):
     assert again["annotations"] == copy["annotations"] and again["captures"] == copy["captures"]
     assert iio("verify c.sigmf-meta --json").json["recording"]["zeros"] == \
         iio("verify b.sigmf-meta --json").json["recording"]["zeros"]
+
+
+LONG_LOSS = {
+    "global": {"core:datatype": "ci16_le", "core:sample_rate": 1e6, "core:version": "1.2.0"},
+    "captures": [{"core:sample_start": 0, "core:global_index": 0, "core:frequency": 1e6,
+                  "core:datetime": "2024-03-01T10:20:30Z"},
+                 {"core:sample_start": 500, "core:global_index": 1500, "core:frequency": 2e6,
+                  "core:datetime": "2024-03-01T10:20:30.0015Z"}],
+    "annotations": [{"core:sample_start": 450, "core:sample_count": 100, "core:label": "across"}]}
+
+
+def test_a_file_that_begins_with_zeros_has_the_time_and_values_before_the_loss(iio, tmp_path):
+    """Samples 500 to 1499 of the stream are lost, and the files begin at sample 0, 300, 600, 900, 1200 and 1500."""
+    write(tmp_path, LONG_LOSS)
+    iio("stream a.sigmf-meta b.sigmf-meta rotate_time=300us --on-gap zero-fill --block-size 400")
+    found = {}
+    for path in sorted(tmp_path.glob("b.*.sigmf-meta")):
+        iio(f"verify {path.name}")
+        part = json.loads(path.read_text())
+        first = part["captures"][0].get("core:global_index", 0)
+        for one in part["captures"]:
+            found[first + one["core:sample_start"]] = (one["core:frequency"], one["core:datetime"])
+            assert one.get("core:global_index", 0) == first + one["core:sample_start"]
+    begin = "2024-03-01T10:20:30"
+    wanted = {0: (1e6, f"{begin}Z")}
+    wanted |= {index: (1e6, f"{begin}.{index:06}".rstrip("0") + "Z") for index in (300, 600, 900, 1200)}
+    wanted |= {index: (2e6, f"{begin}.{index:06}".rstrip("0") + "Z") for index in (1500, 1800)}
+    assert found == wanted
+    # The annotation is of samples before and after the loss, and of the zeros between them.
+    across = [(one["core:sample_start"], one["core:sample_count"])
+              for path in sorted(tmp_path.glob("b.*.sigmf-meta")) for one in json.loads(path.read_text())["annotations"]
+              if one.get("core:label") == "across"]
+    assert across == [(150, 150), (0, 300), (0, 300), (0, 300), (0, 50)]
+
+
+def test_a_copy_that_begins_with_zeros_has_the_time_of_the_first_lost_sample(iio, tmp_path):
+    iio("record sim: rate=1M drop_at=0 drop=250 a.sigmf-meta --samples 1k")
+    meta = read(tmp_path, "a")
+    meta["captures"][0]["core:datetime"] = "2024-03-01T10:20:30.00025Z"
+    (tmp_path / "a.sigmf-meta").write_text(json.dumps(meta))
+    iio("stream a.sigmf-meta b.sigmf-meta --on-gap zero-fill")
+    assert [(one["core:sample_start"], one.get("core:global_index", 0), one["core:datetime"])
+            for one in read(tmp_path, "b")["captures"]] == [
+        (0, 0, "2024-03-01T10:20:30Z"), (250, 250, "2024-03-01T10:20:30.00025Z")]
 
 
 @pytest.mark.parametrize("words", ["--samples 700", "rotate_bytes=1200 --block-size 1200"])

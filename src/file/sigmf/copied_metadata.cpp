@@ -171,23 +171,42 @@ Json CopiedMetadata::capture_at(std::uint64_t position) const
     return found;
 }
 
-void CopiedMetadata::set_first_capture(Json& metadata, std::uint64_t position) const
+// The values before the loss hold for zeros in place of lost samples.
+Json CopiedMetadata::capture_of_zeros(std::uint64_t index, std::uint64_t position) const
+{
+    Json found = capture_at(position == 0 ? 0 : position - 1);
+    found.erase("core:datetime");
+    if (const auto utc_ns = timeline_.utc_ns_of_lost(index, position))
+        found["core:datetime"] = format_utc(*utc_ns);
+    return found;
+}
+
+Json CopiedMetadata::first_capture(std::uint64_t position,
+                                   std::optional<std::uint64_t> zeros_from) const
+{
+    return zeros_from ? capture_of_zeros(*zeros_from, position) : capture_at(position);
+}
+
+void CopiedMetadata::set_first_capture(Json& metadata, std::uint64_t position,
+                                       std::optional<std::uint64_t> zeros_from) const
 {
     Json capture{{"core:sample_start", 0}};
-    const Json copied = capture_at(position);
+    const Json copied = first_capture(position, zeros_from);
     for (const auto& [key, value] : copied.items())
         if (key != "core:sample_start")
             capture[key] = value;
     metadata["captures"][0] = capture;
 }
 
-Json CopiedMetadata::captures_in(const StreamRange& range, const FilePlaces& places) const
+Json CopiedMetadata::captures_in(const StreamRange& range, const FilePlaces& places,
+                                 std::optional<std::uint64_t> zeros_from) const
 {
-    Json made = Json::array({capture_at(range.begin)});
+    Json made = Json::array({first_capture(range.begin, zeros_from)});
     made[0]["core:sample_start"] = 0;
     for (const Json& capture : metadata_["captures"]) {
         const std::uint64_t position = position_of(capture);
-        if (position <= range.begin || position >= range.end)
+        const bool is_first = position == range.begin && !zeros_from; // made above
+        if (position < range.begin || is_first || position >= range.end)
             continue;
         const std::uint64_t offset = places.offset_of(position);
         Json one = capture_at(position);
@@ -213,7 +232,7 @@ std::uint64_t CopiedMetadata::end_of_capture(std::uint64_t position) const
 }
 
 Json CopiedMetadata::annotations_in(const StreamRange& range, const FilePlaces& places,
-                                    bool is_last) const
+                                    std::uint64_t samples, bool is_last) const
 {
     Json made = Json::array();
     for (const Json& annotation : metadata_["annotations"]) {
@@ -227,11 +246,14 @@ Json CopiedMetadata::annotations_in(const StreamRange& range, const FilePlaces& 
         if (!is_inside && !is_at_end)
             continue;
         Json one = annotation;
-        const std::uint64_t first = std::max(begin, range.begin), last = std::min(end, range.end);
-        one["core:sample_start"] = places.offset_of(first);
+        // One that comes from before the file, or goes on after it, includes zeros there.
+        const std::uint64_t first = begin < range.begin ? 0 : places.offset_of(begin);
+        one["core:sample_start"] = first;
         if (counted) {
-            const std::uint64_t kept =
-                is_empty ? 0 : places.offset_of(last - 1) + 1 - places.offset_of(first);
+            const std::uint64_t last = is_empty          ? first
+                                       : end > range.end ? samples
+                                                         : places.offset_of(end - 1) + 1;
+            const std::uint64_t kept = last - std::min(first, last);
             one["core:sample_count"] = kept;
             if (const auto filled = one.find("iio_stream:filled"); filled != one.end())
                 *filled = std::min(filled->get<std::uint64_t>(), kept);
@@ -245,21 +267,29 @@ void CopiedMetadata::write_outcome(Json& metadata, const Outcome& outcome, const
                                    bool is_last) const
 {
     const FilePlaces places(range, outcome.losses);
+    std::optional<std::uint64_t> zeros_from;
+    if (places.offset_of(range.begin) != 0)
+        zeros_from = outcome.first_index;
     Json written = metadata;
     written["captures"] = Json::array({{{"core:sample_start", 0}}});
     file::write_outcome(written, outcome);
-    for (Json& capture : written["captures"]) // those of a loss
-        if (const auto utc_ns = timeline_.utc_ns_of(places.position_at(position_of(capture))))
+    for (Json& capture : written["captures"]) { // those of a loss
+        const std::uint64_t offset = position_of(capture);
+        const auto utc_ns = offset == 0 && zeros_from
+                                ? timeline_.utc_ns_of_lost(*zeros_from, range.begin)
+                                : timeline_.utc_ns_of(places.position_at(offset));
+        if (utc_ns)
             capture["core:datetime"] = format_utc(*utc_ns);
+    }
     metadata["global"] = written["global"];
-    const Json copied = captures_in(range, places);
+    const Json copied = captures_in(range, places, zeros_from);
     metadata["captures"] = merged_captures(copied, written["captures"], outcome.samples);
     keep_indexes(metadata["captures"], copied);
     // The blocks report the losses of a recording of iio-stream. An annotation of the same loss
     // keeps the keys that the user may have added.
     Json kept = Json::array();
     std::map<LossKey, Json> losses;
-    for (Json& one : annotations_in(range, places, is_last))
+    for (Json& one : annotations_in(range, places, outcome.samples, is_last))
         if (ours_ && is_of_losses(one))
             losses.emplace(key_of(one), one);
         else

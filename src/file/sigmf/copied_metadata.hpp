@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,9 @@ public:
     /// Adds the keys of `global` that hold for the copy to metadata that describe() made.
     void add_global(Json& metadata) const;
     /// Makes the first capture that of the sample at that position, but for its index.
-    void set_first_capture(Json& metadata, std::uint64_t position) const;
+    /// `zeros_from`: zeros are before it, in place of the lost samples from that index on.
+    void set_first_capture(Json& metadata, std::uint64_t position,
+                           std::optional<std::uint64_t> zeros_from) const;
     /// Like write_outcome(), for a file that has the samples of `range`. `is_last`: no other file
     /// follows it.
     void write_outcome(Json& metadata, const Outcome& outcome, const StreamRange& range,
@@ -42,8 +45,12 @@ public:
 
 private:
     Json capture_at(std::uint64_t position) const;
-    Json captures_in(const StreamRange& range, const FilePlaces& places) const;
-    Json annotations_in(const StreamRange& range, const FilePlaces& places, bool is_last) const;
+    Json capture_of_zeros(std::uint64_t index, std::uint64_t position) const;
+    Json first_capture(std::uint64_t position, std::optional<std::uint64_t> zeros_from) const;
+    Json captures_in(const StreamRange& range, const FilePlaces& places,
+                     std::optional<std::uint64_t> zeros_from) const;
+    Json annotations_in(const StreamRange& range, const FilePlaces& places, std::uint64_t samples,
+                        bool is_last) const;
     std::uint64_t end_of_capture(std::uint64_t position) const;
 
     Json metadata_;

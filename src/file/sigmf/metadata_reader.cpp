@@ -187,7 +187,11 @@ Contents contents_of(const Json& metadata, const std::optional<Format>& stated)
     c.format.sample_rate = number(global, "core:sample_rate").value_or(0);
     if (!captures.empty()) {
         c.tuning.frequency = common_number(captures, "core:frequency");
-        c.first_index = count(captures[0], "core:global_index", 0);
+        // Samples before the first capture belong to it.
+        const std::uint64_t index = count(captures[0], "core:global_index", 0);
+        const std::uint64_t start = count(captures[0], "core:sample_start", 0);
+        const std::uint64_t skipped = count(global, "core:offset", 0);
+        c.first_index = index - std::min(index, start - std::min(start, skipped));
         c.first_exact = captures[0].value("iio_stream:index_exact", Json(true)) != Json(false);
     }
     c.tuning.rate = number(global, "core:sample_rate");

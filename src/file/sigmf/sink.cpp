@@ -90,7 +90,7 @@ bool SigmfSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, s
         log_.count_from(original_->first_index(), original_->first_exact());
         original_->add_global(metadata_);
         if (settings_.number == 0)
-            original_->set_first_capture(metadata_, 0);
+            original_->set_first_capture(metadata_, 0, {});
     }
     for (const auto& [key, text] : settings_.texts)
         metadata_["global"][key] = text;
@@ -218,6 +218,9 @@ void SigmfSink::note(const Block& filled)
         opening_.index_exact = outcome.index_exact;
         opening_.utc_ns = outcome.utc_ns;
         opening_position_ = log_.stream_range().begin;
+        opening_zeros_from_.reset();
+        if (filled.sequence() == kUnknown) // zeros in place of lost samples
+            opening_zeros_from_ = outcome.first_index;
     }
 }
 
@@ -242,7 +245,7 @@ void SigmfSink::announce(const PartStart& start)
 void SigmfSink::publish_start()
 {
     if (original_)
-        original_->set_first_capture(metadata_, opening_position_);
+        original_->set_first_capture(metadata_, opening_position_, opening_zeros_from_);
     file::set_start(metadata_, opening_);
     sys::publish_file(settings_.files.meta, text_of(metadata_), sys::Existing::replaced);
     sys::reserve_publish(settings_.files.meta);

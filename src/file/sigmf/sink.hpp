@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -108,6 +109,8 @@ private:
     bool noted_ = false;                 ///< the first block, by start_with()
     Outcome opening_;                    ///< for publish_start()
     std::uint64_t opening_position_ = 0; ///< in the stream
+    /// The index of the first zero, if the file begins with zeros in place of lost samples.
+    std::optional<std::uint64_t> opening_zeros_from_;
     std::string sha512_;
     std::string stream_error_; ///< why the stream ended that did; "" = as intended
     Counter hashed_ = std::make_shared<std::atomic<std::uint64_t>>(0); ///< bytes, of all siblings

@@ -95,6 +95,26 @@ std::optional<std::int64_t> Timeline::utc_ns_of(std::uint64_t position) const no
     return later(*dated.utc_ns, index - dated.index, entry.rate);
 }
 
+std::optional<std::int64_t> Timeline::utc_ns_of_lost(std::uint64_t index,
+                                                     std::uint64_t position) const noexcept
+{
+    if (entries_.empty())
+        return std::nullopt;
+    // The samples before the loss give the time. If there are none, those after it do.
+    const Entry& entry = at(position == 0 ? 0 : position - 1);
+    if (!entry.is_dated)
+        return std::nullopt;
+    const Entry& dated = entries_[entry.dated];
+    if (index == dated.index)
+        return dated.utc_ns;
+    if (entry.rate <= 0 || (index < dated.index && position != 0))
+        return std::nullopt;
+    if (index > dated.index)
+        return later(*dated.utc_ns, index - dated.index, entry.rate);
+    const auto before = later(0, dated.index - index, entry.rate);
+    return before ? std::optional(*dated.utc_ns - *before) : std::nullopt;
+}
+
 std::optional<std::int64_t> Timeline::end_ns_of(std::uint64_t position) const noexcept
 {
     if (entries_.empty() || position == 0)

@@ -23,6 +23,9 @@ public:
     /// that has one, plus the samples since then, lost ones included, by their rate. nullopt if no
     /// capture has a time, if the rate is unknown, or if the rate changes in between.
     std::optional<std::int64_t> utc_ns_of(std::uint64_t position) const noexcept;
+    /// When the lost sample with that index was taken, which is missing right before `position`.
+    std::optional<std::int64_t> utc_ns_of_lost(std::uint64_t index,
+                                               std::uint64_t position) const noexcept;
     /// When the sample before `position` was complete, which is one sample period after it was
     /// taken.
     std::optional<std::int64_t> end_ns_of(std::uint64_t position) const noexcept;
