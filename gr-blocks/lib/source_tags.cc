@@ -182,7 +182,7 @@ pmt::pmt_t source_impl::time_of_next() const
     const ios::Time& time = d_block->filled.time();
     uint64_t later = d_block->end - d_next + d_part;
     for (const event& next : d_events)
-        if (next.what == event::kind::gap_ends)
+        if (next.what == event::kind::gap_ends && next.at < d_block->end)
             later += next.gap.lost_min;
     int64_t ns = time.ns + (time.clock == ios::Clock::monotonic ? d_to_utc_ns : 0);
     ns -= std::llround(static_cast<double>(later) / d_rate * second_ns);

@@ -64,6 +64,17 @@ def test_zeros_in_place_of_losses_are_reported_where_they_are():
     assert read.array[5300:5304].any()
 
 
+@pytest.mark.parametrize("on_gap, ends", [("zero-fill", [256, 500, 3512, 3768, 3900]), ("stop", [256, 500])])
+def test_a_slice_of_a_block_has_the_time_of_its_own_last_sample(on_gap, ends):
+    """Blocks of 256 samples: the second has the loss, and the limit ends within the last."""
+    with ios.source("sim:", rate="100k", drop_at=500, drop=3000, block_size=1024, samples=3900, on_gap=on_gap) as rx:
+        found = [(block.sample_index + len(block), block.time.ns) for block in rx if block.time]
+    assert [end for end, _ in found] == ends
+    begin = found[0][1] - 256 * 10_000
+    for end, ns in found:
+        assert abs(ns - begin - end * 10_000) < 100_000
+
+
 def test_reads_give_up_in_time_and_lose_nothing():
     with ios.source("sim:", rate="100k", block_size=4096, blocks=8, samples=20_000) as rx:
         got = [rx.read(1 << 20, timeout="30ms").array for _ in range(3)]

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -159,10 +160,37 @@ std::uint64_t Block::sample_index() const noexcept
     return all.sample_index + skipped_ + lost;
 }
 
+Time Block::time() const noexcept
+{
+    const BlockInfo& all = whole();
+    const auto [sample_bytes, usual_rate] = slot_->pool->sample_timing();
+    const std::size_t left = all.bytes - std::min(all.bytes, offset_ + bytes_);
+    Time time = all.time;
+    if (left == 0 || time.ns == 0)
+        return time;
+    const double rate = all.retuning.settings.rate.value_or(usual_rate);
+    if (sample_bytes == 0 || rate <= 0)
+        return {time.clock, 0, {}};
+    const std::uint64_t begin = position() + bytes_ / sample_bytes;
+    const std::uint64_t end = begin + left / sample_bytes;
+    double later = static_cast<double>(end - begin);
+    for (std::uint8_t i = 0; i < all.gap_count; ++i) {
+        const Gap& gap = all.gaps[i];
+        if (gap.offset_max < begin || gap.offset_max >= end)
+            continue;
+        later += static_cast<double>(gap.lost_min);
+        if (!gap.exact())
+            time.uncertainty_ns.reset();
+    }
+    time.ns -= std::llround(later / rate * 1e9);
+    return time;
+}
+
 BlockInfo Block::info() const noexcept
 {
     BlockInfo info = whole();
     info.bytes = bytes_;
+    info.time = time();
     info.position += skipped_;
     info.sample_index = sample_index();
     info.gap_count = static_cast<std::uint8_t>(gaps().size());

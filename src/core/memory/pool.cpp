@@ -103,6 +103,11 @@ BlockPool::~BlockPool()
         pool_->release();
 }
 
+void BlockPool::set_sample_timing(std::size_t sample_bytes, double sample_rate) noexcept
+{
+    pool_->set_sample_timing({sample_bytes, sample_rate});
+}
+
 std::optional<EmptyBlock> BlockPool::take() noexcept
 {
     return pool_->take();

@@ -55,6 +55,13 @@ public:
         return slots_[index].leases.load(std::memory_order_acquire) != 0;
     }
     const Storage& storage() const noexcept { return storage_; }
+    /// For the times of slices; set before the first take().
+    struct SampleTiming {
+        std::size_t sample_bytes = 0; ///< 0: unknown
+        double sample_rate = 0;       ///< 0: unknown
+    };
+    const SampleTiming& sample_timing() const noexcept { return timing_; }
+    void set_sample_timing(const SampleTiming& timing) noexcept { timing_ = timing; }
     /// The format of the buffers' content; set before the first lease exists.
     const Format& format() const noexcept { return format_; }
     void set_format(const Format& format) { format_ = format; }
@@ -67,6 +74,7 @@ private:
 
     Storage storage_;
     Format format_;
+    SampleTiming timing_;
     std::size_t count_;
     std::unique_ptr<Slot[]> slots_;
     sys::Event event_;

@@ -28,6 +28,7 @@ public:
     void prepare(const Memory& memory, std::size_t in_bytes, std::size_t count)
     {
         pool_.emplace(memory, block_size(in_bytes), count, CpuUse::mapped);
+        pool_->set_sample_timing(format().sample_bytes, from_.sample_rate);
         spare_.reset();
     }
     BlockPool& pool() noexcept { return *pool_; }

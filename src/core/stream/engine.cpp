@@ -78,6 +78,7 @@ void Engine::prepare()
             refusal = remarks.back();
         stream.tuning = source_->tuning(); // prepare() has read it again
         stream.format = source_->format();
+        pool_->set_sample_timing(stream.format.sample_bytes, stream.format.sample_rate);
         stream.metadata = source_->metadata();
         // A file is read ahead while the sinks get ready. A device's blocks are not: they would be
         // stuck in it if a sink failed, and sinks try out DMABUFs first.

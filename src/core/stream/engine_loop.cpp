@@ -27,10 +27,10 @@ constexpr int kListenerMs = 20; ///< between two checks for a peer
 constexpr std::int64_t kLateWakeUp = 50'000'000;
 constexpr std::uint64_t kEnough = std::uint64_t{1} << 62; ///< bytes; more than are ever in flight
 
-// When a block was complete; now, if it has no time on our clock.
+// When a block was complete, even if this is a slice of it; now, if it has no time on our clock.
 std::int64_t complete_ns(const Block& filled)
 {
-    const Time& time = filled.time();
+    const Time& time = filled.buffer_time();
     return time.clock == Clock::monotonic && time.ns != 0 ? time.ns : sys::monotonic_ns();
 }
 

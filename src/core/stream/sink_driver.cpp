@@ -68,7 +68,7 @@ bool SinkDriver::take_one()
     auto filled = ring->pop();
     if (!filled)
         return false;
-    Given one{filled->time().ns, filled->bytes() / sample_bytes, filled->bytes()};
+    Given one{filled->buffer_time().ns, filled->bytes() / sample_bytes, filled->bytes()};
     try {
         if (converter)
             filled = converter->process(*filled);

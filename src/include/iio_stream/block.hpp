@@ -205,7 +205,12 @@ public:
     /// The latest known retuning of the radio, in this block or before it.
     const Retuning& retuning() const noexcept { return whole().retuning; }
     std::uint64_t retunings_final_before() const noexcept { return whole().retunings_final_before; }
-    const Time& time() const noexcept { return whole().time; }
+    /// When its last sample was complete. Of a slice that ends before its buffer does, this is
+    /// counted back by the sample rate, over the samples that are known to be lost in between; it
+    /// is unknown without a rate.
+    Time time() const noexcept;
+    /// When the last sample of the whole buffer was complete.
+    const Time& buffer_time() const noexcept { return whole().time; }
     /// Losses before or inside the block; one found late may be before its first sample.
     std::span<const Gap> gaps() const noexcept;
     BlockInfo info() const noexcept; ///< all of the above at once
@@ -283,6 +288,10 @@ public:
         const noexcept; ///< that buffer's DMABUF, borrowed; -1 if it is plain pages
     /// The buffer's CPU mapping, to register it (io_uring) or to fill it; empty if not mapped.
     std::span<std::byte> mapping(std::size_t index) const noexcept;
+
+    /// For Block::time() of a slice: the bytes of a sample, and the samples per second (0 =
+    /// unknown) as long as no retuning of the blocks states another rate. Before the first take().
+    void set_sample_timing(std::size_t sample_bytes, double sample_rate) noexcept;
 
     /// For a source that fills fewer buffers than it was given: only the first `count` are used
     /// from now on. Before the first take().
