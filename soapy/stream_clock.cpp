@@ -22,6 +22,8 @@ void StreamClock::follow(const Block& block, std::size_t sample_bytes) noexcept
         rate_ = *retuning.settings.rate;
     if (anchored_ && by_ == By::index && !retuned && block.index_exact())
         return;
+    if (block.bytes() == 0)
+        return;
     anchored_ = block.time().ns != 0; // otherwise it is not known when samples were taken
     // The time is that of the last sample, before what is lost after it.
     index_ = block.slice(block.bytes() / sample_bytes - 1, 1, sample_bytes).sample_index() + 1;

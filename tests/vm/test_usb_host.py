@@ -91,16 +91,17 @@ def test_a_stream_outlives(happens, tmp_path):
     with gadget():
         process = board("--block-size 256Ki")
         reader = listener(f"verify:ramp --reconnect 30s --events {tmp_path}/events")
-        first = number()
         happens()
-        before = moved()  # what the board queues again, a host that is not back yet does not take
-        until(lambda: moved() > before + (20 << 18), "more blocks")
+        before = moved()  # more than the 16 MiB that the host's kernel takes while its program waits
+        until(lambda: moved() > before + (24 << 20), "more blocks")
         reader.terminate()
         no_silent_loss(end(reader))
         told = [json.loads(line) for line in (tmp_path / "events").read_text().splitlines()]
         gone = [(event["event"], event["sink"]) for event in told if event["event"] in ("gone", "back")]
-        kept = happens is reset and number() == first  # where a reset fails, the kernel enumerates the device anew
-        assert gone == ([] if kept else [("gone", None), ("back", None)])
+        # A reset may end before the program notices it, and the kernel enumerates a device anew that does not
+        # answer in time.
+        times = len(gone) // 2
+        assert gone == [("gone", None), ("back", None)] * times and times >= (happens is unplug)
         process.terminate()
         end(process)
 
