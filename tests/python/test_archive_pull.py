@@ -289,6 +289,20 @@ def answering(server, monkeypatch, ending, change):
     monkeypatch.setattr(server, "_app", changed)
 
 
+@pytest.mark.parametrize("what", ["its last byte is missing", "a byte is another"])
+def test_metadata_that_the_store_sends_wrongly_get_no_name(server, tmp_path, monkeypatch, url, what):
+    def change(status, headers, body, environ):
+        return status, headers, body[:-1] if "missing" in what else body.replace(b"complete", b"cOmplete")
+
+    with monkeypatch.context() as patch:
+        answering(server, patch, "a.0004.sigmf-meta", change)
+        said, err = command("pull", url, tmp_path / "here", status=5)
+    assert said["pulled"] == 6 and "a.0004.sigmf-meta: its MD5 is " in err and "by the store" in err
+    assert not list((tmp_path / "here").glob("a.0004.sigmf-*"))
+    said, _ = command("pull", url, tmp_path / "here")
+    assert said["pulled"] == 1 and digests(tmp_path / "here") == digests(tmp_path / "rec")
+
+
 def cut_once(server, folder, name):
     """The first answer with that object ends after its first half."""
     whole, cut = (folder / name).read_bytes(), []

@@ -106,6 +106,8 @@ public:
         : have_(begin), tried_(begin), url_(std::move(url))
     {}
 
+    std::uint64_t have() const noexcept { return have_; }
+
     /// What of the bytes is new. Throws an Error if they are of another object, or are not those
     /// that were requested.
     std::span<const std::byte> take(const Response& response, std::span<const std::byte> bytes)
@@ -292,7 +294,7 @@ std::uint64_t Bucket::first_piece(const std::string& key)
     return response.status == 404 ? 0 : response.length;
 }
 
-std::string Bucket::read(const std::string& key, const Into& into, std::uint64_t begin)
+Object Bucket::read(const std::string& key, const Into& into, std::uint64_t begin)
 {
     Progress progress(begin, url_of(key));
     Request request = request_for("GET");
@@ -305,7 +307,7 @@ std::string Bucket::read(const std::string& key, const Into& into, std::uint64_t
         const Response response =
             required(send("read", key, request, retry_hook), "read", url_of(key));
         if (!progress.is_more(response))
-            return response.etag;
+            return {progress.have(), response.etag, response.is_encrypted};
     }
 }
 

@@ -36,8 +36,8 @@ public:
     /// From byte `begin` on, each byte once and in order: a connection that is cut is made again
     /// for the rest, and so is a request of which the answer has a part only. Throws an Error with
     /// EEXIST if the object was replaced meanwhile, with EBADMSG for an answer of other bytes than
-    /// those that were requested. Its ETag.
-    std::string read(const std::string& key, const Into& into, std::uint64_t begin = 0);
+    /// those that were requested. The object as the last answer describes it.
+    Object read(const std::string& key, const Into& into, std::uint64_t begin = 0);
     /// All objects whose keys begin with `prefix`, by the rest of their keys. Throws an Error
     /// (EBADMSG) for a list without an end.
     std::map<std::string, Entry> list(const std::string& prefix);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "archive/part.hpp"
 #include "archive/s3/bucket.hpp"
 #include "archive/s3/etag.hpp"
 #include "archive/s3/s3_url.hpp"
@@ -32,7 +33,17 @@ public:
     }
     std::string read(const std::string& name, const Into& into, std::uint64_t begin) override
     {
-        return bucket_.read(prefix_ + name, into, begin);
+        if (begin != 0 || name.ends_with(kData))
+            return bucket_.read(prefix_ + name, into, begin).etag;
+        Md5Sum sum; // metadata have no hash of themselves
+        const Object object = bucket_.read(prefix_ + name, [&](std::span<const std::byte> bytes) {
+            sum.add(bytes);
+            into(bytes);
+        });
+        if (const std::string difference = etag_difference(object, sum.finish());
+            !difference.empty())
+            throw Error(Fault::storage, EBADMSG, "read", url_of(name), difference);
+        return object.etag;
     }
     std::unique_ptr<Checksum> checksum_of(const std::string& name) override
     {

@@ -36,6 +36,11 @@ std::string etag_of_pieces(const std::vector<Md5>& pieces)
     return detail::hex_digits(md5_of(all)) + "-" + std::to_string(pieces.size());
 }
 
+std::string difference_of(const std::string& found, const std::string& etag)
+{
+    return found == etag ? "" : "its MD5 is " + found + ", and by the store " + etag;
+}
+
 class EtagChecksum final : public Checksum {
 public:
     EtagChecksum(std::string etag, std::uint64_t piece, bool is_of_pieces)
@@ -60,7 +65,7 @@ public:
         if (added_ != 0 || md5s_.empty())
             end_piece();
         const std::string found = is_of_pieces_ ? etag_of_pieces(md5s_) : etag_of(md5s_);
-        return found == etag_ ? "" : "its MD5 is " + found + ", and by the store " + etag_;
+        return difference_of(found, etag_);
     }
 
 private:
@@ -83,6 +88,12 @@ private:
 std::string etag_of(const std::vector<Md5>& pieces)
 {
     return pieces.size() == 1 ? detail::hex_digits(pieces[0]) : etag_of_pieces(pieces);
+}
+
+std::string etag_difference(const Object& object, const Md5& md5)
+{
+    const bool is_md5 = !object.is_encrypted && pieces_in(object.etag) == 0;
+    return is_md5 ? difference_of(etag_of({md5}), object.etag) : "";
 }
 
 std::unique_ptr<Checksum> etag_checksum(Bucket& bucket, const std::string& key)
