@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tempfile
 
+import archives
 import claims
 import clock
 import content
@@ -28,8 +29,11 @@ def judge(made, keep=None):
     out, found = run.Outcome(made, work), Findings()
     try:
         with run.storage(made.get("trouble", {}), out):
-            run.stream(made, out)
-            _check(out, found)
+            if "store" in made:
+                archives.check(out, found)
+            else:
+                run.stream(made, out)
+                _check(out, found)
             if found and keep:
                 shutil.copytree(work, keep, dirs_exist_ok=True, ignore=shutil.ignore_patterns("image"))
     finally:

@@ -55,23 +55,23 @@ class Pipe:
         fcntl.ioctl(self.write_end, termios.FIONREAD, count)
         return count[0]
 
-    def drive(self, process, victim, data, seconds):
+    def drive(self, process, victim, data, patience):
         """Feeds the pipe, waits until it is empty, and ends the stream if it does not end by itself."""
-        deadline, chunk = time.monotonic() + seconds, self.made.get("chunk", 1 << 20)
+        chunk = self.made.get("chunk", 1 << 20)
         for at in range(0, len(data), chunk):
-            if not self._feed(process, data[at:at + chunk], deadline):
+            if not self._feed(process, data[at:at + chunk], patience):
                 return
-            if self.settings.get("pause") and not self._wait_until_empty(process, deadline):
+            if self.settings.get("pause") and not self._wait_until_empty(process, patience):
                 return
-        if not self._wait_until_empty(process, deadline):
+        if not self._wait_until_empty(process, patience):
             return
         if self.settings["end"] in SIGNALS and victim is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(victim, SIGNALS[self.settings["end"]])
 
-    def _feed(self, process, data, deadline):
+    def _feed(self, process, data, patience):
         while data:
-            if process.poll() is not None or time.monotonic() > deadline:
+            if process.poll() is not None or patience.is_over():
                 return False
             with contextlib.suppress(BlockingIOError):
                 count = os.write(self.write_end, data)
@@ -81,9 +81,9 @@ class Pipe:
             select.select([], [self.write_end], [], 0.05)
         return True
 
-    def _wait_until_empty(self, process, deadline):
+    def _wait_until_empty(self, process, patience):
         while self.unread():
-            if process.poll() is not None or time.monotonic() > deadline:
+            if process.poll() is not None or patience.is_over():
                 return False
             time.sleep(0.001)
         return True

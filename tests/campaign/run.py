@@ -19,7 +19,7 @@ import samples
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("IIO_STREAM_BUILD", ROOT / "build")).resolve()
 COMMAND = str(BUILD / "iio-stream")
-DEADLINE = 60   # of a command that should take about a second, on a busy machine
+DEADLINE = 60   # s that a command may wait or compute, which should take about a second: Patience
 STRACE = ["strace", "-f", "-qq", "-e", "signal=none", "-o", "/dev/null"]
 
 # A shell that runs the campaign in the background has it ignored, and so would the command.
@@ -29,6 +29,50 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def deadline(made):
     """The same, and what a slow disk takes: half a dozen fsync() for each of at most some thirty parts."""
     return DEADLINE + 0.3 * made.get("trouble", {}).get("slow_ms", 0)
+
+
+class Patience:
+    """Ends after so many seconds in which a program could have gone on. How long it waits for a processor or a
+    disk depends on what else the machine does: then only the processor's time that it has spent counts."""
+
+    OFTEN, LONGEST = 0.05, 0.5  # s that count at once: no more, since this process may have waited, too
+
+    def __init__(self, process, seconds):
+        self.process, self.left = process, seconds
+        self.then, (_, self.spent) = time.monotonic(), self._look()
+
+    def _look(self):
+        """Whether a thread could run or waits for a disk, and the processor's time that all have spent."""
+        held_up, ticks, processes = False, 0, [self.process.pid]
+        for number in processes:
+            for task in pathlib.Path(f"/proc/{number}/task").glob("*"):
+                with contextlib.suppress(OSError, ValueError):
+                    fields = (task / "stat").read_text().rsplit(")", 1)[1].split()
+                    held_up = held_up or fields[0] in "RD"
+                    ticks += int(fields[11]) + int(fields[12])
+                    processes += map(int, (task / "children").read_text().split())
+        return held_up, ticks / os.sysconf("SC_CLK_TCK")
+
+    def is_over(self):
+        now = time.monotonic()
+        if now - self.then < self.OFTEN:
+            return self.left <= 0
+        held_up, spent = self._look()
+        self.left -= max(spent - self.spent, 0) if held_up else min(now - self.then, self.LONGEST)
+        self.then, self.spent = now, spent
+        return self.left <= 0
+
+    def wait(self):
+        """The status of the program. Throws TimeoutExpired."""
+        return self.call(self.process.wait)
+
+    def call(self, wait):
+        while True:
+            try:
+                return wait(timeout=0.1)
+            except subprocess.TimeoutExpired:
+                if self.is_over():
+                    raise
 
 
 class Outcome:
@@ -138,8 +182,8 @@ def target(process, traced):
     """The command itself, which may be a child of strace."""
     if not traced:
         return process.pid
-    end = time.monotonic() + 10
-    while time.monotonic() < end and process.poll() is None:
+    patience = Patience(process, DEADLINE)
+    while process.poll() is None and not patience.is_over():
         with contextlib.suppress(OSError, ValueError, IndexError):
             child = int(pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0])
             if os.readlink(f"/proc/{child}/exe").endswith("iio-stream"):
@@ -186,8 +230,8 @@ def upset(process, out, traced):
 
 def await_part(process, out, number):
     """Waits until that part of some recording has samples."""
-    end = time.monotonic() + DEADLINE / 2
-    while time.monotonic() < end and process.poll() is None:
+    patience = Patience(process, DEADLINE / 2)
+    while process.poll() is None and not patience.is_over():
         for path in out.folder.glob(f"?.{number:04}.*"):
             if path.suffix in (".sigmf-meta", ".journal", ".new"):
                 continue
@@ -212,12 +256,17 @@ def has_open(file, pid):
     return False
 
 
-def command(words, out, **options):
+def command(words, out, environment=None, started=lambda process: None):
+    process = subprocess.Popen([COMMAND, *map(str, words)], cwd=out.folder, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    started(process)
     try:
-        return subprocess.run([COMMAND, *map(str, words)], cwd=out.folder, capture_output=True, text=True,
-                              stdin=subprocess.DEVNULL, timeout=DEADLINE, check=False, **options)
+        said, err = Patience(process, DEADLINE).call(process.communicate)
     except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
         return subprocess.CompletedProcess(words, "hung", "", "")
+    return subprocess.CompletedProcess(words, process.returncode, said, err)
 
 
 def stream(made, out):
@@ -247,13 +296,13 @@ def stream(made, out):
                                    stdin=stdin_of(made, pipe))
         feeder = None
         if pipe:
-            pipe.drive(process, target(process, bool(traced)), out.fed, deadline(made))
+            pipe.drive(process, target(process, bool(traced)), out.fed, Patience(process, deadline(made)))
         elif made["source"] == "stdin":
             feeder = threading.Thread(target=feed, args=(process, out.fed, made.get("chunk", 1 << 20)))
             feeder.start()
         upset(process, out, bool(traced))
         try:
-            out.status = process.wait(deadline(made))
+            out.status = Patience(process, deadline(made)).wait()
         except subprocess.TimeoutExpired:
             out.hung = True
         out.survivors = end_session(process)

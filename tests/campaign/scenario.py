@@ -8,10 +8,12 @@
     clock       steps of the wall clock (clock.py)
     sinks       a list: kind (sigmf, raw, stdout, null), and the sink's own options
     trouble     what happens to it: kind, and when
+    store       where its parts are uploaded to, and how that fails (archives.py)
 """
 import pathlib
 import random
 
+import archives
 import clock
 import copies
 import lab
@@ -119,18 +121,20 @@ def trouble_of(chance, made):
         if kind == "second":
             for key in ("on_gap", "unplug_at", "stall_at", "stall_for"):
                 made.pop(key, None)
+        if kind == "kill" and maybe(chance, 0.4):
+            rotate(chance, made, trouble)
         if kind == "kill" and maybe(chance, 0.3):
             trouble["moved"] = chance.choice(["copied", "without its journal"])
         if kind == "kill" and maybe(chance, 0.3):
             trouble["slow_ms"] = chance.choice([20, 300])
-        if kind == "kill" and made["source"] == "sim" and maybe(chance, 0.2):
+        if kind == "kill" and made["source"] == "sim" and maybe(chance, 0.3):
             # Late writes show the order of writing.
             trouble.update(slow_ms=chance.choice([20, 100]), slow_write=True, after_ms=chance.randrange(300, 4000))
             made.pop("rate")
             made["samples"] = 64_000_000
             if any(sink["kind"] == "sigmf" and "rotate_bytes" in sink for sink in made["sinks"]):
                 trouble.update(at_part=chance.choice([1, 2]), after_ms=chance.choice([0, 0, 50]))
-        elif kind == "kill" and made["source"] == "sim" and maybe(chance, 0.2):
+        elif kind == "kill" and made["source"] == "sim" and maybe(chance, 0.4):
             unstored(chance, made, trouble)
     elif kind in ("fsize", "full"):
         trouble["bytes"] = log_range(chance, 20_000, 6_000_000)  # the summary has to fit
@@ -151,6 +155,16 @@ def trouble_of(chance, made):
     return trouble
 
 
+def rotate(chance, made, trouble):
+    """A recording that is killed has parts, and may be killed as soon as one of them has samples."""
+    sink = chance.choice(made["sinks"])
+    if sink["kind"] in ("sigmf", "raw") and "rotate_time" not in sink:
+        sink.setdefault("rotate_bytes", log_range(chance, 30_000, 4_000_000))
+        made["block_size"] = block_size(chance, made)
+        if maybe(chance, 0.5):
+            trouble.update(at_part=chance.choice([1, 2, 3]), after_ms=chance.choice([0, 0, 3, 50]))
+
+
 def unstored(chance, made, trouble):
     """A part is killed while it is being closed, and the disk has not stored its last bytes, but later ones."""
     trouble.pop("moved", None)
@@ -164,6 +178,7 @@ def unstored(chance, made, trouble):
     for key in ("rotate_time", "convert", "on-full", "suffix"):
         sink.pop(key, None)
     sink["rotate_bytes"] = log_range(chance, 200_000, 4_000_000)
+    made["block_size"] = block_size(chance, made)
 
 
 def block_size(chance, made):
@@ -185,6 +200,8 @@ def fewer_parts(made):
 
 def generate(seed, in_lab=False):
     chance = random.Random(seed)
+    if not in_lab and maybe(chance, 0.15):
+        return archives.generate(chance, maybe, log_range)
     made = lab.generate(chance, maybe) if in_lab else source_of(chance)
     made["sinks"] = [sink_of(chance, number, made) for number in range(chance.choices([1, 2, 3], [7, 2, 1])[0])]
     if maybe(chance, 0.7) or any("rotate_bytes" in sink for sink in made["sinks"]):

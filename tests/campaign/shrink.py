@@ -3,9 +3,10 @@
 import copy
 import time
 
+import archives
 import oracle
 
-NEEDED = {"knobs", "source", "format", "samples", "sinks", "kind", "original", "recorded", "core:datatype",
+NEEDED = {"knobs", "store", "source", "format", "samples", "sinks", "kind", "original", "recorded", "core:datatype",
           "core:version", "core:num_channels", "core:sample_start", "core:offset", "core:freq_lower_edge",
           "core:freq_upper_edge"}
 OF_PIPE = {"end", "stop_at"}
@@ -43,6 +44,7 @@ def smaller(made):
                         held.pop(second, None)
                 yield less
     yield from _less_metadata(made)
+    yield from archives.smaller(made)
     if made["samples"] > 1 and "trouble" not in made and made["source"] != "recording" and "open" not in made:
         for fewer in (made["samples"] // 10, made["samples"] // 2):
             yield {**copy.deepcopy(made), "samples": max(1, fewer)}

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: MIT
+"""A recording whose parts are uploaded to a store that fails, and are fetched from it again.
+
+`store` of a scenario has:
+
+    how           record: the recorder uploads (`archive=`); push: `archive push` uploads what was recorded
+    keep          which parts stay in the folder
+    etags         md5, other, or encrypted: what the store's ETags are made of
+    conditions    whether the store knows If-Match and If-None-Match
+    checks        whether the store compares what it gets with its Content-MD5
+    page          how many objects a page of a list has
+    upload, pull  the faults of each (s3_store.py)
+    rest          what becomes of a stored object: `what`, and of `which` part
+"""
+import dataclasses
+import json
+import os
+
+import run
+import s3_store
+import samples
+
+URL = f"s3://{s3_store.BUCKET}/here"
+PREFIX = "here/"
+
+
+def generate(chance, maybe, log_range):
+    made = {"source": "sim", "pattern": "ramp"}
+    made["format"] = chance.choice(["ci16_le", "ci8", "cf32_le", "ri16_le"])
+    form = samples.Format(made["format"])
+    sample = form.sample_bytes
+    size = log_range(chance, 20_000, 2_000_000)
+    if maybe(chance, 0.07):
+        size = 18_000_000  # more than the 16 MiB that are uploaded at once
+    made["samples"] = size // sample
+    sink = {"kind": "sigmf", "rotate_bytes": size // chance.choice([1, 2, 3, 6]) + 4096}
+    if maybe(chance, 0.5):
+        sink["hash"] = "end"
+    made["block_size"] = max(min(sink["rotate_bytes"] // 4, 1 << 20) // sample, 1) * sample
+    if maybe(chance, 0.4):
+        made["rate"] = made["samples"]
+    made["sinks"] = [sink]
+    made["store"] = store = {"how": chance.choice(["record", "push"]),
+                             "keep": chance.choice(["all", "none", "none", f"last:{max(size // 3, 1)}"])}
+    for key, share, values in [("etags", 0.4, ["other", "encrypted"]), ("conditions", 0.3, [False]),
+                               ("checks", 0.5, [False]), ("page", 0.4, [1, 3])]:
+        if maybe(chance, share):
+            store[key] = chance.choice(values)
+    for key, kinds, share in [("upload", s3_store.UPLOAD, 0.8), ("pull", s3_store.DOWNLOAD, 0.6)]:
+        if maybe(chance, share):
+            store[key] = sorted([log_range(chance, 1, 40) - 1, chance.choice(kinds)]
+                                for _ in range(chance.choice([1, 2, 4, 8])))
+    if maybe(chance, 0.3):
+        what = chance.choice(["other bytes", "fewer bytes", "gone"])
+        store["rest"] = {"what": what, "which": chance.randrange(6)}
+    return made
+
+
+def smaller(made):
+    """Each scenario that has one setting of the store, or one fault, less."""
+    store = made.get("store", {})
+    for key in store.keys() - {"how", "keep"}:
+        yield {**made, "store": {name: value for name, value in store.items() if name != key}}
+        if key in ("upload", "pull") and len(store[key]) > 1:
+            for n in range(len(store[key])):
+                yield {**made, "store": {**store, key: store[key][:n] + store[key][n + 1:]}}
+
+
+class Archive:
+    """One run of a scenario, from the recording to the last `pull`."""
+
+    def __init__(self, out, store, found):
+        self.out, self.store, self.found, self.settings = out, store, found, out.made["store"]
+        self.form = samples.Format(out.made["format"])
+        self.whole = True  # whether the recording has reached its end
+
+    def command(self, words, may_fail=False):
+        """Status, what it says as JSON, and its stderr. It may end with 5 if a fault has happened to it."""
+        said = self.out.work / "said.json"
+        said.unlink(missing_ok=True)
+        done = run.command([*words, f"--json={said}"], self.out, self.store.environment(), self.store.watch)
+        status, err = done.returncode, done.stderr
+        happened = [kind for kind, *_ in self.store.happened]
+        allowed = {0, 5} if happened or may_fail else {0}
+        if any(kind.startswith("kill") for kind in happened):
+            allowed.add(-9)
+        if status not in allowed:
+            self.found.add("status", f"{words[:2]}: {status} and not one of {sorted(allowed)}: {err[-300:]}")
+        told = json.loads(said.read_text() or "{}") if said.exists() and status != -9 else {}
+        return status, told, err
+
+    def names(self):
+        """The parts, here or in the store, in their order."""
+        here = {path.name.rsplit(".", 1)[0] for path in self.out.folder.glob("a.*.sigmf-data")}
+        return sorted(here | {key.removeprefix(PREFIX).rsplit(".", 1)[0] for key in self.store.objects})
+
+    def stored(self, name):
+        """Its samples and its metadata in the store; None for what is not there."""
+        both = [self.store.objects.get(f"{PREFIX}{name}.sigmf-{end}") for end in ("data", "meta")]
+        return [one and one.data for one in both]
+
+    # -- The upload --
+
+    def upload(self):
+        """Records and uploads while the store fails; then what was said to be stored is."""
+        made, push = self.out.made, ["archive", "push", ".", URL, "--keep", self.settings["keep"]]
+        record = dict(made)
+        faults = self.settings.get("upload", [])
+        if self.settings["how"] == "record":
+            wait = "3s" if faults else "10min"
+            archive = {"archive": URL, "keep": self.settings["keep"], "archive_wait": wait}
+            record["sinks"] = [{**made["sinks"][0], **archive}]
+            self.store.set_faults(faults)
+        self.out.words = [word for word in run.words_of(record, self.out) if not word.startswith("--json")]
+        events = self.out.work / "events"
+        status, told, _ = self.command(["stream", *self.out.words, "--events", events], bool(faults))
+        if status not in (0, 5):
+            self._recover()
+        if self.settings["how"] == "push":
+            self.store.set_faults(faults)
+            status, told, _ = self.command([*push, "--retry", "1s"])
+            self._pushed(status, told)
+        else:
+            self._recorded(status, told, events)
+        self._check_samples()
+        self.store.set_faults([])
+        status, told, _ = self.command([*push, "--retry", "1min"])
+        if status == 0:
+            if told["problems"] or told["unfinished"]:
+                self.found.add("push", f"without a fault there are {told['problems']} and"
+                                       f" {told['unfinished']} unfinished parts")
+            self._all_stored(self.names())
+            self._check_samples()
+
+    def _recover(self):
+        self.whole = False
+        self.store.set_faults([])
+        for path in sorted(self.out.folder.glob("a.*.sigmf-meta")):
+            done = run.command(["recover", path.name], self.out)
+            if done.returncode not in (0, 4):
+                self.found.add("recover", f"{path.name}: status {done.returncode}: {done.stderr[-300:]}")
+
+    def _recorded(self, status, told, events):
+        lines = events.read_text().splitlines() if events.exists() else []
+        said = [json.loads(line) for line in lines if line.endswith("}")]
+        claimed = {os.path.basename(one["file"]) for one in said if one["event"] == "stored"}
+        self._all_stored(sorted(name.rsplit(".", 1)[0] for name in claimed))
+        if status == 0:
+            report = told["sinks"][0]["report"]["archive"]
+            names = self.names()
+            if not report["stored"] == report["parts"] == len(names) or report["behind"]["parts"]:
+                self.found.add("archive", f"status 0 with {report} and {len(names)} parts")
+            self._all_stored(names)
+
+    def _pushed(self, status, told):
+        names = self.names()
+        whole = [name for name in names if self._why_not_whole(name) is None]
+        if told and told["stored"] + told["already"] > len(whole):
+            self.found.add("push", f"{told['stored']} + {told['already']} parts are said to be stored,"
+                                   f" {whole} are")
+        if status == 0:
+            self._all_stored(names)
+
+    def _why_not_whole(self, name):
+        """Why a part is not whole in the store, by what the store has; None if it is."""
+        data, meta = self.stored(name)
+        if data is None or meta is None:
+            return "its samples or its metadata are not there"
+        said = json.loads(meta)["global"]
+        if said["iio_stream:samples"] * self.form.sample_bytes != len(data):
+            return f"it has {len(data)} bytes, and {said['iio_stream:samples']} samples by its metadata"
+        here = self.out.folder / f"{name}.sigmf-data"
+        if here.exists() and here.read_bytes() != data:
+            return "the file here has other samples"
+        return self._wrong_samples(data, meta)
+
+    def _wrong_samples(self, data, meta):
+        """Why the samples are not those of the ramp that the metadata's captures say; None if they are."""
+        captures = json.loads(meta)["captures"]
+        ends = [one["core:sample_start"] for one in captures[1:]] + [len(data) // self.form.sample_bytes]
+        for one, end in zip(captures, ends):
+            begin, index = one["core:sample_start"], one.get("core:global_index", 0)
+            size = self.form.sample_bytes
+            part, is_exact = data[begin * size:end * size], one.get("iio_stream:index_exact", True)
+            if is_exact and samples.ramp(index * size, len(part)).tobytes() != part:
+                return f"samples {begin} to {end} are not those from {index} on"
+        return None
+
+    def _all_stored(self, names):
+        for name in names:
+            try:
+                why = self._why_not_whole(name)
+            except (ValueError, KeyError) as error:
+                why = f"its metadata are damaged: {error!r}"
+            if why:
+                self.found.add("stored", f"{name} is said to be stored: {why}")
+
+    def _check_samples(self):
+        """Each part is here or in the store, and its samples are those that its metadata say."""
+        count, names = 0, self.names()
+        for number, name in enumerate(names):
+            here = [self.out.folder / f"{name}.sigmf-{end}" for end in ("data", "meta")]
+            place = "here" if here[0].exists() else "in the store"
+            data, meta = [path.read_bytes() for path in here] if here[0].exists() else self.stored(name)
+            if name != f"a.{number:04}" or data is None or meta is None:
+                self.found.add("lost", f"{name}, {place}, is part {number} of {names}, or lacks something")
+                return
+            if wrong := self._wrong_samples(data, meta):
+                self.found.add("lost", f"{name}, {place}: {wrong}")
+            count += len(data) // self.form.sample_bytes
+        if self.whole and count != self.out.made["samples"]:
+            self.found.add("lost", f"{count} samples of {self.out.made['samples']} are here or in the store")
+
+    # -- The download --
+
+    def pull(self):
+        """Fetches what is stored: while the store fails and has a damaged object, and again without that."""
+        wanted = {key.removeprefix(PREFIX): one.data for key, one in self.store.objects.items()}
+        here = self.out.work / "pulled"
+        words, verify = ["archive", "pull", URL, here], ["archive", "verify", URL, "--data"]
+        damaged, whole = self._damage()
+        if damaged:
+            self.store.set_faults([])
+            status, told, err = self.command([*verify, "--retry", "1min"], may_fail=True)
+            self._check_damage("verify", status, told, err, damaged)
+        self.store.set_faults(self.settings.get("pull", []))
+        status, told, err = self.command([*words, "--retry", "1s"], may_fail=bool(damaged))
+        self._check_pulled(status, told, err, wanted, here, damaged)
+        if damaged:
+            self.store.objects[PREFIX + damaged] = whole
+        self.store.set_faults([])
+        for again in (words, verify):
+            self.command([*again, "--retry", "1min"])
+        files = files_in(here)
+        if files != wanted:
+            names = sorted(files.keys() | wanted.keys())
+            differ = [name for name in names if files.get(name) != wanted.get(name)]
+            self.found.add("pull", f"without a fault these are missing, too many or others: {differ}")
+
+    def _damage(self):
+        """Damages a part's samples in the store, if that can be known: their name, and the object before."""
+        rest = self.settings.get("rest")
+        parts = [key for key, one in sorted(self.store.objects.items()) if key.endswith("-data") and one.data]
+        key = parts[rest["which"] % len(parts)] if rest and parts else ""
+        if not key or (rest["what"] == "other bytes" and not self.store.can_be_known(key)):
+            return "", None
+        whole = self.store.objects[key]
+        if rest["what"] == "gone":
+            del self.store.objects[key]
+        else:
+            data = s3_store.changed(rest["what"], whole.data)
+            self.store.objects[key] = dataclasses.replace(whole, data=data)
+        return key.removeprefix(PREFIX), whole
+
+    def _check_damage(self, verb, status, told, err, damaged):
+        if status not in (5, -9) or (status == 5 and damaged.rsplit(".", 1)[0] not in err + json.dumps(told)):
+            self.found.add(verb, f"status {status} does not name {damaged}, which is damaged: {err[-300:]}")
+
+    def _check_pulled(self, status, told, err, wanted, here, damaged):
+        """What is there is right, and what is not is named."""
+        files = files_in(here)
+        others = sorted(name for name, data in files.items()
+                        if data != wanted.get(name) and not name.endswith(".part"))
+        if others:
+            self.found.add("pull", f"status {status}, and these have other bytes: {others}")
+        missing = sorted(name for name in wanted if name not in files)
+        if status == 0 and missing:
+            self.found.add("pull", f"status 0, and these are missing: {missing}")
+        if status == 5 and not told.get("error"):
+            unnamed = [name for name in missing if name.rsplit(".", 1)[0] not in err + json.dumps(told)]
+            if unnamed:
+                self.found.add("pull", f"status 5, and {unnamed} are missing and not named: {err[-300:]}")
+        if damaged and (not self.store.happened or status == 0):
+            self._check_damage("pull", status, told, err, damaged)
+            aside = [name for name in missing if name.rsplit(".", 1)[0] != damaged.rsplit(".", 1)[0]]
+            if aside:
+                self.found.add("pull", f"only {damaged} is damaged, and these are missing: {aside}")
+
+
+def files_in(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()} if folder.exists() else {}
+
+
+def check(out, found):
+    """Runs the scenario and checks each claim."""
+    with s3_store.Store(out.made["store"], "hash" in out.made["sinks"][0]) as store:
+        archive = Archive(out, store, found)
+        archive.upload()
+        if not found:
+            archive.pull()
+        if found:
+            found.append(f"faults: {store.happened}")
