@@ -43,12 +43,12 @@ def generate(chance, maybe, log_range):
     made["store"] = store = {"how": chance.choice(["record", "push"]),
                              "keep": chance.choice(["all", "none", "none", f"last:{max(size // 3, 1)}"])}
     for key, share, values in [("etags", 0.4, ["other", "encrypted"]), ("conditions", 0.3, [False]),
-                               ("checks", 0.5, [False]), ("page", 0.4, [1, 3])]:
+                               ("checks", 0.7, [False]), ("page", 0.4, [1, 3])]:
         if maybe(chance, share):
             store[key] = chance.choice(values)
     for key, kinds, share in [("upload", s3_store.UPLOAD, 0.8), ("pull", s3_store.DOWNLOAD, 0.6)]:
         if maybe(chance, share):
-            store[key] = sorted([log_range(chance, 1, 40) - 1, chance.choice(kinds)]
+            store[key] = sorted([log_range(chance, 1, 20) - 1, chance.choice(kinds)]
                                 for _ in range(chance.choice([1, 2, 4, 8])))
     if maybe(chance, 0.3):
         what = chance.choice(["other bytes", "fewer bytes", "gone"])
@@ -166,21 +166,26 @@ class Archive:
         data, meta = self.stored(name)
         if data is None or meta is None:
             return "its samples or its metadata are not there"
-        said = json.loads(meta)["global"]
-        if said["iio_stream:samples"] * self.form.sample_bytes != len(data):
-            return f"it has {len(data)} bytes, and {said['iio_stream:samples']} samples by its metadata"
         here = self.out.folder / f"{name}.sigmf-data"
         if here.exists() and here.read_bytes() != data:
             return "the file here has other samples"
-        return self._wrong_samples(data, meta)
+        return self._why_not_right(data, meta)
 
-    def _wrong_samples(self, data, meta):
-        """Why the samples are not those of the ramp that the metadata's captures say; None if they are."""
-        captures = json.loads(meta)["captures"]
-        ends = [one["core:sample_start"] for one in captures[1:]] + [len(data) // self.form.sample_bytes]
+    def _why_not_right(self, data, meta):
+        """Why samples are not those of the ramp that their metadata say; None if they are."""
+        try:
+            return self._difference(data, json.loads(meta))
+        except (ValueError, KeyError, TypeError) as error:
+            return f"its metadata are damaged: {error!r}"
+
+    def _difference(self, data, meta):
+        size, count = self.form.sample_bytes, meta["global"]["iio_stream:samples"]
+        if count * size != len(data):
+            return f"it has {len(data)} bytes, and {count} samples by its metadata"
+        captures = meta["captures"]
+        ends = [one["core:sample_start"] for one in captures[1:]] + [count]
         for one, end in zip(captures, ends):
             begin, index = one["core:sample_start"], one.get("core:global_index", 0)
-            size = self.form.sample_bytes
             part, is_exact = data[begin * size:end * size], one.get("iio_stream:index_exact", True)
             if is_exact and samples.ramp(index * size, len(part)).tobytes() != part:
                 return f"samples {begin} to {end} are not those from {index} on"
@@ -188,11 +193,7 @@ class Archive:
 
     def _all_stored(self, names):
         for name in names:
-            try:
-                why = self._why_not_whole(name)
-            except (ValueError, KeyError) as error:
-                why = f"its metadata are damaged: {error!r}"
-            if why:
+            if why := self._why_not_whole(name):
                 self.found.add("stored", f"{name} is said to be stored: {why}")
 
     def _check_samples(self):
@@ -205,7 +206,7 @@ class Archive:
             if name != f"a.{number:04}" or data is None or meta is None:
                 self.found.add("lost", f"{name}, {place}, is part {number} of {names}, or lacks something")
                 return
-            if wrong := self._wrong_samples(data, meta):
+            if wrong := self._why_not_right(data, meta):
                 self.found.add("lost", f"{name}, {place}: {wrong}")
             count += len(data) // self.form.sample_bytes
         if self.whole and count != self.out.made["samples"]:

@@ -31,8 +31,8 @@ from xml.sax.saxutils import escape
 BUCKET = "board"
 BEFORE = ["500", "503", "403", "404", "cut", "stall", "kill"]
 AFTER = ["500 after", "cut after", "kill after"]
-UPLOAD = [*BEFORE, *AFTER, "other bytes", "fewer bytes"]
-DOWNLOAD = [*BEFORE, "cut body", "other bytes", "fewer bytes", "other range", "no range"]
+UPLOAD = [*BEFORE, *AFTER, *["other bytes"] * 4, *["fewer bytes"] * 2]
+DOWNLOAD = [*BEFORE, *["cut body"] * 3, *["other bytes"] * 2, "fewer bytes", "other range", "no range"]
 
 
 @dataclasses.dataclass
@@ -266,7 +266,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return reads and self.first is not None
         if kind in ("cut body", "other bytes", "fewer bytes"):
             stored = self.server.store.objects.get(self.key)
-            has_body = len(self.body) > 1 if self.method == "PUT" else \
+            is_refused = not self.server.store.settings.get("conditions", True) and \
+                ("If-None-Match" in self.headers or "If-Match" in self.headers)
+            has_body = len(self.body) > 1 and not is_refused if self.method == "PUT" else \
                 reads and stored is not None and len(stored.data) > 1 + (self.first or 0)
             return has_body and (reads or kind != "cut body")
         return True

@@ -108,7 +108,7 @@ def sink_of(chance, number, source):
 
 
 def trouble_of(chance, made):
-    kinds = ["sigint", "sigterm", "kill", "kill", "fsize", "full", "slow", "inject", "inject", "second"]
+    kinds = ["sigint", "sigterm", "kill", "kill", "kill", "fsize", "full", "slow", "inject", "inject", "second"]
     if "open" in made or made["source"] == "recording":
         kinds = ["slow"]  # any other is an end of its own
     kind = chance.choice(kinds)
@@ -134,7 +134,7 @@ def trouble_of(chance, made):
             made["samples"] = 64_000_000
             if any(sink["kind"] == "sigmf" and "rotate_bytes" in sink for sink in made["sinks"]):
                 trouble.update(at_part=chance.choice([1, 2]), after_ms=chance.choice([0, 0, 50]))
-        elif kind == "kill" and made["source"] == "sim" and maybe(chance, 0.4):
+        elif kind == "kill" and made["source"] == "sim" and maybe(chance, 0.5):
             unstored(chance, made, trouble)
     elif kind in ("fsize", "full"):
         trouble["bytes"] = log_range(chance, 20_000, 6_000_000)  # the summary has to fit
@@ -200,7 +200,7 @@ def fewer_parts(made):
 
 def generate(seed, in_lab=False):
     chance = random.Random(seed)
-    if not in_lab and maybe(chance, 0.15):
+    if not in_lab and maybe(chance, 0.2):
         return archives.generate(chance, maybe, log_range)
     made = lab.generate(chance, maybe) if in_lab else source_of(chance)
     made["sinks"] = [sink_of(chance, number, made) for number in range(chance.choices([1, 2, 3], [7, 2, 1])[0])]
@@ -218,7 +218,7 @@ def generate(seed, in_lab=False):
         of_copy(chance, made)
     if maybe(chance, 0.5 if made["source"] != "recording" else 0.1):
         made["trouble"] = trouble_of(chance, made)
-    if made["source"] == "sim" and maybe(chance, 0.1):
+    if made["source"] == "sim" and maybe(chance, 0.2):
         step_clock(chance, made)
     fewer_parts(made)
     return made
