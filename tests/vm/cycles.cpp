@@ -5,7 +5,7 @@
 //
 // fresh: a new Session each time; same: one Session, prepared and started again; asked: a new one
 // for each line of stdin. A line per cycle: open files, resident KiB, mappings, DMABUFs in the
-// kernel, samples, and the error's errno or 0.
+// kernel, samples, and the error's errno or 0. The summary of one that fails is on stderr.
 #include "iio_stream/error.hpp"
 #include "iio_stream/session.hpp"
 
@@ -76,6 +76,8 @@ std::uint64_t stream_once(Session& session, int& error)
     session.stop();
     const Summary summary = session[0].summary();
     error = summary.error ? summary.error->code().value() : 0;
+    if (error != 0)
+        std::fprintf(stderr, "%s\n%s\n", summary.error->what(), to_json(summary).c_str());
     return summary.stats.samples;
 }
 

@@ -158,14 +158,19 @@ def test_short_and_ragged_ends_are_played_too(path, samples, rate):
 def rows_of_cycles(times, *words):
     done = subprocess.run(["lab-cycles", str(times), *words], capture_output=True, text=True, check=False,
                           timeout=60 + 2 * times)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0 and not done.stderr, done.stderr
     return [[int(word) for word in line.split()] for line in done.stdout.splitlines()]
 
 
 @pytest.mark.parametrize("kind", ["fresh", "same"])
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
 def test_starts_and_stops_leave_nothing(kind, path):
-    rows = rows_of_cycles(counts.START_STOP_CYCLES, kind, "20000", f"iio:{ADC}?path={path}", "verify:ramp")
+    # A busy machine finds out at this rate which block read() returns first; see docs/kernels.md.
+    sim(rate=1_000_000)
+    try:
+        rows = rows_of_cycles(counts.START_STOP_CYCLES, kind, "20000", f"iio:{ADC}?path={path}", "verify:ramp")
+    finally:
+        sim()
     assert len(rows) == counts.START_STOP_CYCLES
     assert not [row for row in rows if row[4:] != [20_000, 0]]
     settled, last = rows[len(rows) // 3], rows[-1]
