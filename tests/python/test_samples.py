@@ -67,7 +67,8 @@ def test_zeros_in_place_of_losses_are_reported_where_they_are():
 @pytest.mark.parametrize("on_gap, ends", [("zero-fill", [256, 500, 3512, 3768, 3900]), ("stop", [256, 500])])
 def test_a_slice_of_a_block_has_the_time_of_its_own_last_sample(on_gap, ends):
     """Blocks of 256 samples: the second has the loss, and the limit ends within the last."""
-    with ios.source("sim:", rate="100k", drop_at=500, drop=3000, block_size=1024, samples=3900, on_gap=on_gap) as rx:
+    loss = {"drop_at": 500, "drop": 3000, "on_gap": on_gap}
+    with ios.source("sim:", rate="100k", block_size=1024, samples=3900, **loss) as rx:
         found = [(block.sample_index + len(block), block.time.ns) for block in rx if block.time]
     assert [end for end, _ in found] == ends
     begin = found[0][1] - 256 * 10_000
