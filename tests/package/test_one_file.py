@@ -14,7 +14,7 @@ import counts  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not counts.FULL, reason="minutes of compiling: with --full")
 
-LARGEST = 3 << 20
+LARGEST = 2_600_000
 
 
 @pytest.fixture(scope="module")
