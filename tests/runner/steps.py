@@ -97,7 +97,7 @@ STEPS = (
          needs=("build", "environment"), packages=("test",), runs_in=EVERY, results=("cli.xml",)),
     Step("host", "tests of the packages, the style and the kernel's interfaces",
          pytest(DEBIAN, "host", "host", "style", "package", "uapi", ignored=COMPILING),
-         needs=("build", "environment"), packages=("test",), results=("host.xml",)),
+         needs=("build", "environment", "libiio"), packages=("test",), results=("host.xml",)),
     Step("python", "tests of the Python package", pytest(VENV, "python", "python"),
          **SECOND, needs=("build", "environment"), after=("unit",), packages=("test",), runs_in=EVERY,
          results=("python.xml",)),
