@@ -59,6 +59,12 @@ def test_the_same_commit_has_the_same_version_everywhere(project, commit):
         assert run(project / "script" / "deb-version", env={**os.environ, "TZ": zone}).strip() == sources
 
 
+def test_a_changelog_longer_than_a_pipe_is_read_whole(commit):
+    """If grep -q ends at the first line, git fails to write the rest."""
+    assert commit("Unreleased (0.1.0)\n" + "- a change\n" * 100_000, "2026-11-28T11:05:43+00:00") == [
+        f"0.1.0~git20261128110543{suite}" for suite in ("", "+deb12", "+deb13")]
+
+
 def test_the_packages_have_it_and_what_is_linked_wants_no_later_one(tmp_path):
     """By a dpkg-buildpackage that builds nothing."""
     clone = tmp_path / "clone"
