@@ -45,7 +45,10 @@ class Patience:
         """Whether a thread could run or waits for a disk, and the processor's time that all have spent."""
         held_up, ticks, processes = False, 0, [self.process.pid]
         for number in processes:
-            for task in pathlib.Path(f"/proc/{number}/task").glob("*"):
+            tasks = []
+            with contextlib.suppress(OSError):  # it may have ended
+                tasks = list(pathlib.Path(f"/proc/{number}/task").iterdir())
+            for task in tasks:
                 with contextlib.suppress(OSError, ValueError):
                     fields = (task / "stat").read_text().rsplit(")", 1)[1].split()
                     held_up = held_up or fields[0] in "RD"
