@@ -34,7 +34,9 @@ def initrd(base, archive):
 
 
 def _child_setup():
-    """A session of its own, so that Ctrl-C reaches only us, and no life after ours."""
+    """QEMU gets a process group of its own, so that Ctrl-C reaches only us, and it ends when we do.
+
+    It stays in our session, since autogroups share the processors between sessions first."""
     os.setpgid(0, 0)
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 

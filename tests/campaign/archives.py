@@ -258,7 +258,7 @@ class Archive:
             self.found.add(verb, f"status {status} does not name {damaged}, which is damaged: {err[-300:]}")
 
     def _check_pulled(self, status, told, err, wanted, here, damaged):
-        """What is there is right, and what is not is named."""
+        """Every file that was fetched is equal to the original, and the command names every other file."""
         files = files_in(here)
         others = sorted(name for name, data in files.items()
                         if data != wanted.get(name) and not name.endswith(".part"))

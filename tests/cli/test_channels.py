@@ -55,7 +55,7 @@ def test_channels_that_are_apart_are_selected_in_the_samples_order(iio, tmp_path
 
 
 @pytest.mark.parametrize("channels, chosen", [("voltage0_i,voltage1_q", [0, 3]), ("voltage0_i,voltage1_i", [0, 2])])
-def test_halves_of_two_pairs_are_no_pair(iio, tmp_path, channels, chosen):
+def test_halves_of_two_pairs_are_not_a_pair(iio, tmp_path, channels, chosen):
     values = numpy.arange(4000, dtype="<i2").reshape(-1, 4)
     (tmp_path / "raw.bin").write_bytes(values.tobytes())
     iio(f"stream raw.bin format=ci16_le channel_names=4 channels={channels} out.sigmf-meta")

@@ -102,7 +102,7 @@ def descendants(first: int) -> list[int]:
 
 
 def set_idle(process: int, idle: bool) -> None:
-    """Has all threads of a process wait for all others, or no longer. A system may refuse either."""
+    """Sets the policy of all threads of a process to SCHED_IDLE, or back to normal. The system may refuse it."""
     policy = os.SCHED_IDLE if idle else os.SCHED_OTHER
     with contextlib.suppress(OSError):
         for thread in os.listdir(f"/proc/{process or 'self'}/task"):
@@ -153,7 +153,7 @@ class Running:
         return False
 
     def hurry(self) -> None:
-        """Ends the step's being idle, for which a process needs a privilege."""
+        """Gives the step its normal priority. Without a privilege the system refuses it."""
         if self.idle and self._process is not None:
             for process in descendants(self._process.pid):
                 set_idle(process, False)

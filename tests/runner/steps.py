@@ -2,10 +2,10 @@
 """The steps of script/test, in the order in which those of one lane run.
 
 Each lane runs one step at a time. The lab's guests lose samples if they are kept waiting, so what runs beside
-it gets only the processor time that they leave:
+it gets only the processor time that the guests leave:
 
-    front     the steps that are shown while they run, and the lab at their end
-    second    tests beside those of the front: both wait for most of their time
+    front     the steps whose output is shown while they run; the lab is among the last of them
+    second    tests that run beside those of the front, since both wait for most of their time
     guest     tests in a single guest
     compiler  builds and tests that compile, with the processor time that is left until the lab has ended
     beside    any number at once: steps that mostly wait, or take what the others leave
@@ -109,7 +109,7 @@ STEPS = (
          pytest(VENV, "archive", "archive"),
          **SECOND, needs=("build", "environment"), after=("unit",), packages=("test",),
          results=("archive.xml",)),
-    Step("lab", "tests against real kernels, in three guests at a time", lab,
+    Step("lab", "tests against real kernels, in three guests at the same time", lab,
          needs=("build", "environment"),
          after=("libiio", "docs", "cli", "host", "python", "gnuradio", "compiling", *SINGLE_GUESTS),
          packages=("test", "lab"), results=("lab-*.xml",)),

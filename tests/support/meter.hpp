@@ -3,6 +3,7 @@
 
 #include "iio_stream/session.hpp"
 #include "support/allocations.hpp"
+#include "support/eventually.hpp"
 #include "support/fake.hpp"
 
 #include <atomic>
@@ -41,9 +42,7 @@ inline Summary run_until_measured(const PipelineConfig& config, const Meter& met
     session.add(config);
     session.prepare();
     session.start();
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (meter.seen <= 4000 && std::chrono::steady_clock::now() < deadline)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    (void)eventually([&] { return meter.seen > 4000; }); // the caller checks it
     session.stop();
     return session[0].summary();
 }

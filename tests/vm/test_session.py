@@ -165,7 +165,7 @@ def rows_of_cycles(times, *words):
 @pytest.mark.parametrize("kind", ["fresh", "same"])
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
 def test_starts_and_stops_leave_nothing(kind, path):
-    # A busy machine finds out at this rate which block read() returns first; see docs/kernels.md.
+    # At this rate even a busy machine can find out which block read() returns first; see docs/kernels.md.
     sim(rate=1_000_000)
     try:
         rows = rows_of_cycles(counts.START_STOP_CYCLES, kind, "20000", f"iio:{ADC}?path={path}", "verify:ramp")

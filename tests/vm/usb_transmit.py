@@ -23,8 +23,8 @@ def send(*words, source=RAMP, timeout=120, state=0):
 def sender(*words, source=RAMP):
     """A program on the host that is in the middle of its stream.
 
-    It sends 60 MB/s in a guest that has the processor for itself: without an end of its own it is still in the
-    middle when a slow guest does the next thing."""
+    Its rate is 60 MB/s in a guest on a quiet machine. Without a limit on its bytes it is still sending when a
+    slow guest takes the next step of the test."""
     process = start("stream", source, "usb: wait=30s", *words, "--json")
     until(lambda: int(udc("bytes")) > 2 * MI or process.poll() is not None)
     assert process.poll() is None, process.communicate()
