@@ -45,10 +45,8 @@ COMPILER: dict[str, Any] = {"lane": "compiler", "idle": True}
 GUEST: dict[str, Any] = {"lane": "guest"}
 SECOND: dict[str, Any] = {"lane": "second"}
 
-# Most sanitized tests and the campaign run in real time: they begin when the lab and the other guests have
-# ended.
-SINGLE_GUESTS = ("power", "selftest", "archive")
-THE_LAB = ("lab", *SINGLE_GUESTS)
+# Most sanitized tests and the campaign run in real time: they begin when these have ended.
+THE_LAB = ("lab", "power", "selftest", "archive")
 THE_REST = (*THE_LAB, "asan", "tsan", "campaign", "compiling", "fuzz", "numpy2", "pythons", "python-asan")
 
 STEPS = (
@@ -110,8 +108,8 @@ STEPS = (
          **SECOND, needs=("build", "environment"), after=("unit",), packages=("test",),
          results=("archive.xml",)),
     Step("lab", "tests against real kernels, in three guests at the same time", lab,
-         needs=("build", "environment"),
-         after=("libiio", "docs", "cli", "host", "python", "gnuradio", "compiling", *SINGLE_GUESTS),
+         needs=("build", "environment", "libiio"),
+         after=("docs", "cli", "host", "python", "gnuradio", "compiling", "power", "selftest"),
          packages=("test", "lab"), results=("lab-*.xml",)),
     Step("campaign", "random scenarios against an independent oracle", campaign,
          lane=BESIDE, needs=("build",), after=THE_LAB, packages=("test",), go_on=True),
