@@ -9,6 +9,7 @@
  *	FAULT_INSTEAD=TEXT		writes that have no effect write this text, of the same length
  *	FAULT_OPEN=PART:ERRNO:AS	an open() that fails with ERRNO fails with AS
  *	FAULT_IOCTL=NUMBER:ERRNO:SKIP	requests of that number (the last byte) fail after the first SKIP
+ *	FAULT_SLOW=NUMBER:MS		requests of FunctionFS of that number return this much later
  *	FAULT_LATE=MS			a poll() whose time is over returns this much later
  *	FAULT_ENABLED=DEVICE		the device's buffer is enabled when the open files are listed for the second time
  */
@@ -121,7 +122,7 @@ int ioctl(int fd, unsigned long request, ...)
 	char part[256];
 	va_list list;
 	void *argument;
-	int first, second;
+	int first, second, result;
 
 	if (!real)
 		real = dlsym(RTLD_NEXT, "ioctl");
@@ -133,7 +134,14 @@ int ioctl(int fd, unsigned long request, ...)
 		errno = first;
 		return -1;
 	}
-	return real(fd, request, argument);
+	result = real(fd, request, argument);
+	if (fault("FAULT_SLOW", part, &first, &second) && (request >> 8 & 0xff) == 'g' &&
+	    strtoul(part, NULL, 0) == (request & 0xff)) {
+		second = errno;
+		usleep(1000 * first);
+		errno = second;
+	}
+	return result;
 }
 
 static void write_to(const char *folder, const char *file)

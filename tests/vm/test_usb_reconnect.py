@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A host's stream that outlives its board's absence, and a thousand that come and go."""
 import os
+import pathlib
 import signal
 import subprocess
 
@@ -9,13 +10,13 @@ import pytest
 import counts
 from conftest import finish, start
 from silent_board import START, SilentBoard, told_info
-from usb import CABLE_EVENTS, RUN, board, end, gadget, held_by, listener, rebind, transfers
+from usb import CABLE_EVENTS, board, end, gadget, held_by, listener, rebind, transfers
 from usb_transmit import TAKES, end_sender, sender, taker
 from waiting import until
 
 RADIO = "sim: pattern=ramp channels=4 rate=1M"  # reports its losses to the sample
 BLOCKS = "--block-size 64Ki"
-ENDPOINTS = [f"-P {RUN}/ffs/ep{n}" for n in (1, 2)]
+TRANSFER = 133  # FUNCTIONFS_DMABUF_TRANSFER, include/uapi/linux/usb/functionfs.h
 
 
 def begun(*words):
@@ -145,14 +146,18 @@ def test_a_stream_to_the_board_resumes_when_the_cable_is_back(happens):
 
 
 @pytest.mark.parametrize("happens", CABLE_EVENTS)
-def test_a_block_cut_short_before_its_fence_was_seen_is_not_delivered(happens):
+def test_a_block_cut_short_before_its_fence_was_seen_is_not_delivered(happens, tmp_path):
     """It looks like one that arrived whole. If that cannot be known, it is a loss, and is reported.
 
-    A block takes 20 ms at that speed, and each TRANSFER is said to have begun after 30 ms."""
-    late = "-f -qq --seccomp-bpf -o /dev/null -e trace=ioctl -e inject=ioctl:delay_exit=30000"
+    A block takes 20 ms at that speed, and each TRANSFER returns 30 ms late. A tracer could delay it as well, but
+    it also stops the program between its look at ep0 and the TRANSFER, and the kernel has an oops if the function
+    is unbound there (docs/lab-findings.md)."""
+    shim = tmp_path / "fault_shim.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", shim, pathlib.Path(__file__).with_name("fault_shim.c"), "-ldl"],
+                   check=True)
+    env = dict(os.environ, LD_PRELOAD=str(shim), FAULT_SLOW=f"{TRANSFER}:30")
     with gadget(speed="high"):
-        process = start(late, *ENDPOINTS, "iio-stream stream", TAKES, "verify:ramp --block-size 1Mi --json",
-                        command="strace")
+        process = start("stream", TAKES, "verify:ramp --block-size 1Mi --json", env=env)
         sending = sender("--block-size 1Mi --reconnect 60s")
         happens()
         sent = end_sender(sending)
