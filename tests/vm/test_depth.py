@@ -11,7 +11,7 @@ from disks import MoodyDisk, command
 from waiting import until
 
 DELAY_MS = 500  # in which eight blocks of 64 KiB are far less than a second's 4 MB
-SAMPLES = 21
+SAMPLES = 42
 
 
 @pytest.fixture
@@ -55,5 +55,6 @@ def writes_in_flight(disk, *options):
 @pytest.mark.parametrize("engine", ["io_uring", "libaio"])
 def test_as_many_writes_as_asked_for_are_in_flight_on_a_growing_file(disk, engine, depth):
     found = writes_in_flight(disk, f"engine={engine}", f"depth={depth}")
-    # One or two more are the journals', the file system's and the recording's.
-    assert depth <= statistics.median(found) <= depth + 2, found
+    # One or two more are the journals', the file system's and the recording's. At times it is many more: the file
+    # system writes its journal, which takes up to half of the time.
+    assert depth <= statistics.quantiles(found, n=4)[0] <= depth + 2, found

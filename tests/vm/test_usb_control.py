@@ -177,7 +177,8 @@ def test_the_cost_of_a_stall_of_the_board_is_in_the_headers():
                 found = len(reader.account.found)
                 until(lambda: len(reader.account.found) > found or reader.wrong, "a loss at the host")
                 reader.await_blocks(20, "blocks after it")
-        process.terminate()
-        end(process)
+            reader.board_ends = True
+            process.terminate()  # the host goes on reading: the board waits for its last blocks
+            end(process)
     losses = [lost for _, lost in truth()[0]]
     assert all(lost in losses for _, lost in reader.account.found), (reader.account.found, losses)
