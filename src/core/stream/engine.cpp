@@ -11,6 +11,7 @@
 #include "sys/machine.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <utility>
 
@@ -132,9 +133,10 @@ void Engine::start_sinks()
 void Engine::start_source()
 {
     started_ = utc_now();
-    held_ = !has_receiver();
-    if (!held_)
+    if (has_receiver())
         enable_source();
+    else
+        enter(StreamState::waiting_for_peer);
 }
 
 void Engine::launch(ControlThread& control, sys::Event& over)
@@ -142,7 +144,7 @@ void Engine::launch(ControlThread& control, sys::Event& over)
     over_ = &over;
     control_ = &control;
     cpu_ = sys::cpu_time();
-    if (!held_)
+    if (state() == StreamState::running)
         begin();
     thread_ = std::thread([this] { loop(); });
 }
@@ -252,7 +254,8 @@ Summary Engine::summary() const
     summary.latency = {us(latency.percentile(0.5)), us(latency.percentile(0.99)),
                        us(latency.percentile(0.999)), us(latency.max())};
     // A stream that is closed before its start has not failed.
-    summary.ended = ended_by_ != nullptr ? ended_by_ : error_ ? "error" : "signal";
+    const EndReason closed = error_ ? EndReason::error : EndReason::signal;
+    summary.ended = name_of(end_reason_ != EndReason::none ? end_reason_ : closed);
     summary.error = error_;
     return summary;
 }
@@ -264,22 +267,29 @@ void Engine::reset()
     const std::uint64_t samples = config_.samples != 0 ? config_.samples : kUnknown;
     const std::uint64_t bytes =
         config_.bytes != 0 ? config_.bytes / source_->format().sample_bytes : kUnknown;
-    limits_.reset(std::min(samples, bytes), bytes < samples ? "bytes" : "samples",
+    limits_.reset(std::min(samples, bytes), bytes < samples ? EndReason::bytes : EndReason::samples,
                   config_.duration.count(), config_.on_gap == OnGap::zero_fill);
     known_retunings_ = {};
     retunings_.clear();
     retunings_.reserve(kMostRetunings);
-    progress_ns_ = 0;
-    source_ended_ = want_blocks_ = moved_ = source_ready_ = sinks_ready_ = repeating_ = false;
-    ended_by_ = nullptr;
+    deadlines_ = Deadlines(sizing_.timeout_ns);
+    source_ready_ = sinks_ready_ = false;
+    end_reason_ = EndReason::none;
     error_.reset();
     attention_->clear();
     abort_.clear();
-    stop_requested_ = ended_ = false;
+    stop_requested_ = false;
+    state_ = StreamState::prepared;
     counters_.reset();
     events_.clear();
     watch_.reset();
     start_ns_ = stop_ns_ = source_end_ns_ = 0;
+}
+
+void Engine::enter(StreamState next) noexcept
+{
+    assert(may_follow(state(), next));
+    state_.store(next, std::memory_order_release);
 }
 
 // Allocates the blocks of a plan. False if that memory cannot be had; `choices` then says why.
@@ -340,13 +350,14 @@ void Engine::enable_source()
         throw current_error(source_->fault());
     }
     enabled_ns_ = sys::monotonic_ns();
+    enter(StreamState::running);
 }
 
 // The source has just been started.
 void Engine::begin()
 {
     start_ns_ = enabled_ns_; // on a busy machine that was a while ago
-    progress_ns_ = sys::monotonic_ns();
+    deadlines_.restart(sys::monotonic_ns());
     limits_.begin();
     control_->add(*source_);
 }
@@ -355,10 +366,11 @@ void Engine::begin()
 // destination, whatever failed before.
 void Engine::finish()
 {
-    if (!repeating_)
+    if (state() != StreamState::repeating)
         stop_source();
     else
         source_end_ns_ = sys::monotonic_ns(); // includes samples that are repeated
+    enter(StreamState::finishing);
     deliveries_.clear();
     const Stop how = abort_.is_set() ? Stop::abort : Stop::drain;
     Trailing trailing = take_trailing();
@@ -372,7 +384,7 @@ void Engine::finish()
             sink->finish(how, {sizing_.timeout_ns, &stop_requested_}, abort_.fd(), trailing,
                          error_);
             if (sink->failed())
-                ended_by_ = "error";
+                end_reason_ = EndReason::error;
             if (sink->error())
                 end_with(*sink->error());
         } catch (...) {
@@ -382,7 +394,7 @@ void Engine::finish()
     const CpuTime now = sys::cpu_time();
     cpu_ = {now.user_seconds - cpu_.user_seconds, now.system_seconds - cpu_.system_seconds};
     stop_ns_ = sys::monotonic_ns();
-    ended_.store(true, std::memory_order_release);
+    enter(StreamState::ended);
     over_->set();
 }
 
@@ -415,16 +427,16 @@ Trailing Engine::take_trailing()
 // one counts.
 void Engine::end_by_trailing(const std::vector<Gap>& trailing) noexcept
 {
-    if (config_.on_gap == OnGap::stop && !error_ &&
+    if (config_.on_gap == OnGap::stop &&
         std::any_of(trailing.begin(), trailing.end(),
                     [](const Gap& gap) { return gap.lost_max != 0; }))
-        ended_by_ = "gap";
+        end_by_gap();
 }
 
 // Of several errors, keeps the one that decides the exit status, in the order of Fault's members.
 void Engine::end_with(const Error& error)
 {
-    ended_by_ = "error";
+    end_reason_ = EndReason::error;
     if (!error_ || error.fault() < error_->fault())
         error_ = error;
 }
@@ -432,7 +444,7 @@ void Engine::end_with(const Error& error)
 // Call in a catch block. Works without memory, too: there is an error even if its text is lost.
 void Engine::end_with_current() noexcept
 {
-    ended_by_ = "error";
+    end_reason_ = EndReason::error;
     try {
         end_with(current_error(source_->fault()));
     } catch (...) {

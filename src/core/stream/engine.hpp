@@ -3,12 +3,14 @@
 
 #include "core/loss/retunings.hpp"
 #include "core/stream/control_thread.hpp"
+#include "core/stream/deadlines.hpp"
 #include "core/stream/delivery_queue.hpp"
 #include "core/stream/event_buffer.hpp"
 #include "core/stream/sink_link.hpp"
 #include "core/stream/sizing.hpp"
 #include "core/stream/stream_counters.hpp"
 #include "core/stream/stream_limits.hpp"
+#include "core/stream/stream_state.hpp"
 #include "iio_stream/pipeline.hpp"
 
 #include <atomic>
@@ -45,7 +47,8 @@ public:
     void join();
     void abandon() noexcept; ///< ends it at once, whatever its state
 
-    bool ended() const noexcept { return ended_.load(std::memory_order_acquire); }
+    StreamState state() const noexcept { return state_.load(std::memory_order_acquire); }
+    bool ended() const noexcept { return state() == StreamState::ended; }
     bool failed() const noexcept { return ended() && error_.has_value(); }
     bool repeats() const noexcept; ///< a sink goes on when the source has no more
     const Format& format() const noexcept { return source_->format(); }
@@ -58,6 +61,7 @@ public:
 private:
     // engine.cpp
     void reset();
+    void enter(StreamState next) noexcept;
     bool allocate(const Plan& plan, std::vector<MemoryChoice>& choices);
     bool prepare_source(std::string& why);
     std::uint64_t expected_bytes() const;
@@ -77,6 +81,8 @@ private:
     void await_listeners();
     bool has_receiver();
     bool step(); ///< one round; false at the end of the stream
+    bool take();
+    bool drive_sinks();
     void accept(Block filled);
     void count_loss(const Gap& gap) noexcept;
     void end_before_gaps(const Block& filled);
@@ -84,11 +90,12 @@ private:
     bool deliver_queued();
     bool all_have_room() noexcept;
     void deliver(Block filled);
-    void refill();
+    bool refill();
     void repeat();
-    void end(const char* why) noexcept;
+    void end(EndReason reason) noexcept;
+    void end_by_gap() noexcept;
     void end_by_underflow() noexcept;
-    void sleep();
+    void sleep(bool wants_blocks);
     std::int64_t wake_time(const Wait& source, bool expecting, std::int64_t now) const;
     void overdue(bool expecting);
     void give_up();
@@ -117,14 +124,10 @@ private:
     StreamLimits limits_{counters_};
     std::size_t extra_blocks_ = 0; ///< blocks the source may have after the wanted ones
     DeliveryQueue deliveries_;
-    std::int64_t progress_ns_ = 0; ///< when a block last moved, or the first was requested
-    bool source_ended_ = false, want_blocks_ = false;
-    bool held_ = false;         ///< the source is not started, because no peer is there yet
-    bool repeating_ = false;    ///< the source is stopped, and a sink goes on
-    bool moved_ = false;        ///< a block came or went since the last sleep
+    Deadlines deadlines_;
     bool source_ready_ = false; ///< its wait was satisfied, and it has more
     bool sinks_ready_ = false;  ///< a sink's wait was satisfied
-    const char* ended_by_ = nullptr;
+    EndReason end_reason_ = EndReason::none;
     Retunings known_retunings_;
     std::vector<Retuning> retunings_; ///< each one once, for the summary
     std::vector<Gap> late_; ///< for --on-gap stop: losses that may be in samples already delivered
@@ -135,7 +138,8 @@ private:
     sys::Event* over_ = nullptr;
     ControlThread* control_ = nullptr;
     std::thread thread_;
-    std::atomic<bool> stop_requested_{false}, ended_{false};
+    std::atomic<bool> stop_requested_{false};
+    std::atomic<StreamState> state_{StreamState::prepared}; ///< changed by enter() and reset() only
     std::optional<Error> error_;
 
     std::int64_t enabled_ns_ = 0;                        ///< when the source had been started

@@ -11,9 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <poll.h>
-#include <string_view>
 #include <utility>
 
 namespace iio_stream::detail {
@@ -21,10 +19,7 @@ namespace iio_stream::detail {
 namespace {
 
 constexpr std::size_t kMaxWaits = 16;
-constexpr int kListenerMs = 20; ///< between two checks for a peer
-/// A wait that ended so much later than it should: the program was stopped, or the machine was busy
-/// with other work, and so may have been what it waited for.
-constexpr std::int64_t kLateWakeUp = 50'000'000;
+constexpr int kListenerMs = 20;                           ///< between two checks for a peer
 constexpr std::uint64_t kEnough = std::uint64_t{1} << 62; ///< bytes; more than are ever in flight
 
 // When a block was complete, even if this is a slice of it; now, if it has no time on our clock.
@@ -40,7 +35,7 @@ void Engine::loop()
 {
     sys::block_write_signals();
     try {
-        if (held_)
+        if (state() == StreamState::waiting_for_peer)
             await_listeners();
         while (step())
             ;
@@ -69,7 +64,6 @@ void Engine::await_listeners()
         (void)sys::wait_for(attention_->fd(), POLLIN, sys::after(kListenerMs * 1'000'000));
         attention_->clear();
     }
-    held_ = false;
     enable_source();
     begin();
 }
@@ -84,49 +78,63 @@ bool Engine::has_receiver()
 
 bool Engine::step()
 {
-    bool progressed = false;
-    if (source_ready_ && deliveries_.empty() && !source_ended_ && ended_by_ == nullptr) {
-        Taken taken = source_->take();
-        source_ended_ = taken.ended;
-        source_ready_ = taken.filled.has_value();
-        if (taken.filled)
-            accept(std::move(*taken.filled));
-        progressed = true;
-    }
-    progressed = deliver_queued() || progressed;
-    for (SinkLink* sink : order_) {
-        sink->drive(sinks_ready_);
-        if (sink->failed())
-            return false; // finish() asks it for the error
-    }
-    sinks_ready_ = false;
+    const bool took = take();
+    const bool delivered = deliver_queued();
+    if (!drive_sinks())
+        return false; // finish() asks the sink for its error
     end_by_underflow();
     if (stop_requested_.load(std::memory_order_acquire)) {
-        end("signal");
+        end(EndReason::signal);
         return false;
     }
-    if (ended_by_ != nullptr && deliveries_.empty())
-        return false;
-    if (source_ended_ && deliveries_.empty()) {
+    if (state() != StreamState::running && deliveries_.empty()) {
+        if (end_reason_ != EndReason::none)
+            return false;
         if (!repeats()) {
-            end("eof");
+            end(EndReason::eof);
             return false;
         }
         repeat();
     }
     const bool wanted_spare = deliveries_.wants_spare();
-    refill();
+    const bool wants_blocks = refill();
     // A block that just came back is what pending zeros wait for: nothing else would wake us for
     // them.
     const bool zeros_can_go = wanted_spare && !deliveries_.wants_spare() && !deliveries_.empty();
-    if (!progressed && !zeros_can_go)
-        sleep();
+    if (!took && !delivered && !zeros_can_go)
+        sleep(wants_blocks);
+    return true;
+}
+
+// Takes the next block of the source, if there is one. Returns false if the source was not asked.
+bool Engine::take()
+{
+    if (state() != StreamState::running || !source_ready_ || !deliveries_.empty())
+        return false;
+    Taken taken = source_->take();
+    source_ready_ = taken.filled.has_value();
+    if (taken.ended)
+        enter(StreamState::source_ended);
+    if (taken.filled)
+        accept(std::move(*taken.filled));
+    return true;
+}
+
+// Returns false if a sink has failed.
+bool Engine::drive_sinks()
+{
+    for (SinkLink* sink : order_) {
+        sink->drive(sinks_ready_);
+        if (sink->failed())
+            return false;
+    }
+    sinks_ready_ = false;
     return true;
 }
 
 void Engine::accept(Block filled)
 {
-    moved_ = true;
+    deadlines_.note_move();
     if (const auto added = known_retunings_.add(filled)) {
         add_retuning(retunings_, added->retuning);
         // Files and programs that are played state rates that do not count.
@@ -157,8 +165,7 @@ void Engine::accept(Block filled)
     if (first->offset_min > filled.position())
         deliveries_.push(
             filled.slice(0, std::min(first->offset_min - filled.position(), samples), sample));
-    if (!error_) // also where the rest of an ended stream has the gap
-        ended_by_ = "gap";
+    end_by_gap();
 }
 
 void Engine::count_loss(const Gap& gap) noexcept
@@ -201,7 +208,8 @@ bool Engine::deliver_queued()
         if (!next)
             break; // zeros wait for a block
         deliver(std::move(*next));
-        delivered = moved_ = true;
+        deadlines_.note_move();
+        delivered = true;
     }
     return delivered;
 }
@@ -224,10 +232,10 @@ void Engine::deliver(Block filled)
         samples = limits_.left();
         filled = filled.slice(0, samples, sample);
         source_end_ns_ = complete_ns(filled);
-        if (repeats())
-            source_ended_ = true;
-        else
+        if (!repeats())
             end(limits_.by());
+        else if (state() == StreamState::running)
+            enter(StreamState::source_ended);
     }
     if (samples == 0)
         return;
@@ -241,24 +249,23 @@ void Engine::deliver(Block filled)
     order_.back()->give(std::move(filled));
 }
 
-void Engine::refill()
+// Gives the source all blocks that it may fill. Returns whether it waits for one to come back.
+bool Engine::refill()
 {
     const std::size_t sample = source_->format().sample_bytes;
     const std::size_t block = sizing_.block_size;
-    want_blocks_ = ended_by_ == nullptr && !source_ended_;
     if (deliveries_.wants_spare() && !deliveries_.take_spare(*pool_))
-        return;
-    while (want_blocks_) {
+        return true;
+    while (state() == StreamState::running || state() == StreamState::prepared ||
+           state() == StreamState::waiting_for_peer) {
         std::size_t bytes = block;
         bool is_extra = false;
         if (limits_.wanted() != kUnknown) {
             // The source never has more than pending() blocks in hand.
             const std::uint64_t left = std::min(limits_.left(), kEnough / sample) * sample;
             const std::uint64_t asked = std::uint64_t{source_->pending()} * block;
-            if (left <= asked && extra_blocks_ == 0) {
-                want_blocks_ = false;
-                return;
-            }
+            if (left <= asked && extra_blocks_ == 0)
+                return false;
             if (left > asked) {
                 const std::uint64_t missing = round_up(left - asked, sizing_.unit_bytes);
                 bytes = static_cast<std::size_t>(std::min<std::uint64_t>(block, missing));
@@ -267,24 +274,25 @@ void Engine::refill()
         }
         auto free = pool_->take();
         if (!free)
-            return;
+            return true;
         extra_blocks_ -= is_extra ? 1 : 0;
         if (source_->pending() == 0)
-            progress_ns_ = std::max(progress_ns_, sys::monotonic_ns());
+            deadlines_.restart(sys::monotonic_ns());
         source_->submit(std::move(*free), bytes);
     }
+    return false;
 }
 
 // No more samples come, but some sinks go on until they are stopped.
 void Engine::repeat()
 {
-    if (limits_.left() != 0 && limits_.wanted() != kUnknown &&
-        std::string_view(limits_.by()) != "duration")
+    if (limits_.left() != 0 && limits_.wanted() != kUnknown && limits_.by() != EndReason::duration)
         fail_usage("cyclic=on: " + std::to_string(limits_.wanted()) +
                        " samples are to be repeated, and " + name_ + " has only " +
                        std::to_string(limits_.delivered()),
                    "without a number all are repeated; --duration ends it");
-    if (!std::exchange(repeating_, true)) {
+    if (state() == StreamState::source_ended) {
+        enter(StreamState::repeating);
         limits_.leave_rate();
         stop_source(); // the sinks need the blocks it still has
         deliveries_.clear();
@@ -297,33 +305,47 @@ void Engine::repeat()
         check_time(sys::monotonic_ns());
 }
 
-void Engine::end(const char* why) noexcept
+// The first reason counts.
+void Engine::end(EndReason reason) noexcept
 {
-    if (ended_by_ == nullptr)
-        ended_by_ = why;
+    if (end_reason_ == EndReason::none)
+        end_reason_ = reason;
+    if (state() == StreamState::running)
+        enter(StreamState::stopping);
+}
+
+// A gap counts before any other reason, but for an error: the rest of a stream that ends may have
+// it.
+void Engine::end_by_gap() noexcept
+{
+    if (error_)
+        return;
+    end_reason_ = EndReason::gap;
+    end(EndReason::gap);
 }
 
 // For --on-gap stop: what a device plays has a gap where it ran empty.
 void Engine::end_by_underflow() noexcept
 {
-    if (config_.on_gap != OnGap::stop || error_)
+    if (config_.on_gap != OnGap::stop)
         return;
     for (const auto& sink : sinks_)
         if (const auto playback = sink->stats().playback; playback && playback->underflows != 0)
-            ended_by_ = "gap";
+            end_by_gap();
 }
 
-void Engine::sleep()
+// `wants_blocks`: the source or the next zeros wait for a block to come back.
+void Engine::sleep(bool wants_blocks)
 {
-    const Wait source = deliveries_.empty() && !repeating_ ? source_->wait() : Wait{};
+    const bool awaits_source = state() == StreamState::running && deliveries_.empty();
+    const Wait source = awaits_source ? source_->wait() : Wait{};
     source_ready_ = source_ready_ || source.ready;
     if (source_ready_ && deliveries_.empty())
         return;
     // If the source has all blocks, none can come back from a sink.
     const bool some_are_out = source_->pending() < pool_->count();
-    const bool wanting = (want_blocks_ || deliveries_.wants_spare()) && some_are_out;
-    const bool armed = wanting && pool_->arm();
-    if (wanting && !armed)
+    const bool armed = wants_blocks && some_are_out && pool_->arm();
+    if (wants_blocks && some_are_out && !armed)
         return;
     std::array<pollfd, kMaxWaits> fds;
     fds[0] = {attention_->fd(), POLLIN, 0};
@@ -336,14 +358,11 @@ void Engine::sleep()
             fds[count++] = {wait.fd, wait.events, 0};
     }
     const std::int64_t now = sys::monotonic_ns();
-    if (std::exchange(moved_, false))
-        progress_ns_ = now;
+    deadlines_.begin_wait(now);
     // A source that names a time has its block already and waits for something else.
-    const bool expecting =
-        source_->pending() != 0 && deliveries_.empty() && source.until_ns == 0 && !source_ended_;
-    const std::int64_t ms = std::clamp<std::int64_t>(
-        (wake_time(source, expecting, now) - now + 999'999) / 1'000'000, 0, INT_MAX);
-    const int ready = ::poll(fds.data(), count, static_cast<int>(ms));
+    const bool expecting = awaits_source && source_->pending() != 0 && source.until_ns == 0;
+    const std::int64_t until = wake_time(source, expecting, now);
+    const int ready = ::poll(fds.data(), count, deadlines_.poll_ms(now, until));
     if (ready < 0 && errno != EINTR)
         throw Error(Fault::other, errno, "poll", name_);
     const auto readable = [&](std::size_t i) { return ready > 0 && fds[i].revents != 0; };
@@ -356,20 +375,19 @@ void Engine::sleep()
     sinks_ready_ = ready <= 0; // they check their deadlines then
     for (std::size_t i = 3; i < count; ++i)
         sinks_ready_ = sinks_ready_ || readable(i);
-    const std::int64_t late_ns = sys::monotonic_ns() - (now + ms * 1'000'000);
-    if (ready == 0 && late_ns > kLateWakeUp) // not part of --timeout, and as long again to catch up
-        progress_ns_ = std::min(progress_ns_ + 2 * late_ns, now + ms * 1'000'000 + late_ns);
-    if (ready == 0)
+    if (ready == 0) {
+        deadlines_.end_wait(sys::monotonic_ns());
         overdue(expecting);
-    else if (limits_.timed() && sys::monotonic_ns() >= limits_.end_ns())
+    } else if (limits_.timed() && sys::monotonic_ns() >= limits_.end_ns()) {
         check_time(sys::monotonic_ns()); // a slow trickle never times out, and never fills a block
+    }
 }
 
 std::int64_t Engine::wake_time(const Wait& source, bool expecting, std::int64_t now) const
 {
     std::int64_t until = now + 500'000'000;
     if (expecting)
-        until = std::min(until, progress_ns_ + sizing_.timeout_ns);
+        until = std::min(until, deadlines_.source_ns());
     if (limits_.timed())
         until = std::min(until, std::max(limits_.end_ns(), now + 5'000'000));
     if (source.until_ns != 0)
@@ -383,17 +401,18 @@ void Engine::overdue(bool expecting)
     const std::int64_t now = sys::monotonic_ns();
     if (limits_.timed())
         check_time(now);
-    const bool over = ended_by_ != nullptr || source_ended_;
     std::int64_t timeout_ns = sizing_.timeout_ns;
     for (const auto& sink : sinks_)
         if (sink->holds_blocks())
             timeout_ns = std::max(timeout_ns, sink->finish_timeout_ns(sizing_.timeout_ns));
-    if (over && now >= progress_ns_ + timeout_ns && (stop_requested_ || !awaits_peer()))
-        give_up();
-    if (!expecting || now < progress_ns_ + sizing_.timeout_ns || ended_by_ != nullptr)
+    if (state() != StreamState::running) {
+        if (deadlines_.is_over(now, timeout_ns) && (stop_requested_ || !awaits_peer()))
+            give_up();
         return;
-    try_again(sizing_.timeout_ns,
-              "--timeout changes the deadline; is the device clocked and enabled?");
+    }
+    if (expecting && now >= deadlines_.source_ns())
+        try_again(sizing_.timeout_ns,
+                  "--timeout changes the deadline; is the device clocked and enabled?");
 }
 
 // The stream is over, except for blocks that a sink has no room for and makes none.
@@ -409,18 +428,17 @@ void Engine::give_up()
 // source needs no more blocks, so the sinks may hold all of them.
 void Engine::take_rest()
 {
-    const auto wanted = [this] {
-        return limits_.left() != 0 &&
-               !(ended_by_ != nullptr && std::string_view(ended_by_) == "gap");
-    };
+    const auto wanted = [this] { return limits_.left() != 0 && end_reason_ != EndReason::gap; };
     const bool failed =
         std::ranges::any_of(sinks_, [](const auto& sink) { return sink->failed(); });
-    if (held_ || repeating_ || failed || abort_.is_set())
+    const StreamState last = state();
+    if (last == StreamState::waiting_for_peer || last == StreamState::repeating || failed ||
+        abort_.is_set())
         return;
     for (auto& sink : sinks_)
         sink->lift_limit();
     (void)deliver_queued();
-    if (source_ended_ || !wanted() || !source_->flush())
+    if (last == StreamState::source_ended || !wanted() || !source_->flush())
         return;
     std::size_t most = source_->pending();
     for (; most > 0 && deliveries_.empty() && wanted();
@@ -443,7 +461,7 @@ bool Engine::awaits_peer() const noexcept
 bool Engine::is_silent() noexcept
 {
     return source_->live() && source_->pending() != 0 && limits_.delivered() == 0 &&
-           deliveries_.empty() && !source_ended_;
+           deliveries_.empty() && state() == StreamState::running;
 }
 
 // A source that has begun once more has the whole --duration again.
@@ -453,7 +471,7 @@ void Engine::try_again(std::int64_t waited_ns, const char* hint)
         throw Error(Fault::device, ETIMEDOUT, "wait for a block", name_,
                     "no block arrived within " + std::to_string(waited_ns / 1'000'000) + " ms",
                     hint);
-    progress_ns_ = sys::monotonic_ns();
+    deadlines_.restart(sys::monotonic_ns());
     source_ready_ = source_ready_ || source_->wait().ready;
     if (limits_.timed() && is_silent() && !source_ready_)
         limits_.begin();
@@ -467,7 +485,7 @@ void Engine::check_time(std::int64_t now_ns, std::uint64_t coming)
     const std::int64_t late_ns = now_ns - limits_.end_ns();
     if (!limits_.counts_time()) {
         if (late_ns >= 0)
-            end("duration");
+            end(EndReason::duration);
         return;
     }
     const std::uint64_t left = limits_.left_of_time();
@@ -481,8 +499,8 @@ void Engine::check_time(std::int64_t now_ns, std::uint64_t coming)
         late_ns < std::min(limits_.patience_ns(samples, sizing_.timeout_ns), longest_ns))
         return;
     if (left != 0 && coming == 0 && is_silent())
-        return try_again(now_ns - progress_ns_, "is the device clocked and enabled?");
-    end("duration");
+        return try_again(deadlines_.waited_ns(now_ns), "is the device clocked and enabled?");
+    end(EndReason::duration);
 }
 
 void Engine::want_no_more_than(std::uint64_t samples)

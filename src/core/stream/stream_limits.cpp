@@ -18,7 +18,7 @@ constexpr double kSameRate = 1, kSameRatio = 1e-6;
 
 } // namespace
 
-void StreamLimits::reset(std::uint64_t samples, const char* by, std::int64_t duration_ns,
+void StreamLimits::reset(std::uint64_t samples, EndReason by, std::int64_t duration_ns,
                          bool fills) noexcept
 {
     wanted_ = samples;
@@ -73,7 +73,7 @@ bool StreamLimits::want_no_more_than(std::uint64_t samples) noexcept
     if (samples >= left())
         return false;
     wanted_ = delivered_ + samples;
-    by_ = "duration";
+    by_ = EndReason::duration;
     return true;
 }
 

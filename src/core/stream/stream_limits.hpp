@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/stream/stream_counters.hpp"
+#include "core/stream/stream_state.hpp"
 #include "iio_stream/block.hpp"
 
 #include <cstdint>
@@ -20,8 +21,7 @@ public:
 
     /// `samples`: kUnknown = until stopped. `by`: the option that says so. `duration_ns`: 0 = none.
     /// `fills`: zeros are delivered in place of lost samples.
-    void reset(std::uint64_t samples, const char* by, std::int64_t duration_ns,
-               bool fills) noexcept;
+    void reset(std::uint64_t samples, EndReason by, std::int64_t duration_ns, bool fills) noexcept;
     /// Samples per second, before the start; 0 = unknown.
     void set_pace(double rate) noexcept { pace_ = rate; }
     /// The time begins now, perhaps once more.
@@ -33,7 +33,7 @@ public:
     std::uint64_t delivered() const noexcept { return delivered_; }
     /// Samples still to deliver, as far as a number of them is known.
     std::uint64_t left() const noexcept { return wanted_ - delivered_; }
-    const char* by() const noexcept { return by_; } ///< what says so
+    EndReason by() const noexcept { return by_; } ///< what says so
     /// Whether it has begun, and a time is to end it; when by the clock.
     bool timed() const noexcept { return end_ns_ != 0; }
     std::int64_t end_ns() const noexcept { return end_ns_; }
@@ -60,7 +60,7 @@ private:
 
     const StreamCounters& counters_;
     std::uint64_t wanted_ = kUnknown, delivered_ = 0;
-    const char* by_ = "samples";
+    EndReason by_ = EndReason::samples;
     std::int64_t duration_ns_ = 0, end_ns_ = 0;
     double pace_ = 0;
     std::optional<std::uint64_t>
