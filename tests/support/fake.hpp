@@ -121,6 +121,7 @@ public:
         std::function<void()> start = {};
         std::function<bool()> has_receiver = {};      ///< the source thread
         std::function<std::uint64_t()> progress = {}; ///< any thread
+        std::function<bool()> connected = {};         ///< its peer; any thread
     };
     /// Outlives the sink. The vectors are the driving thread's until the session has ended.
     struct Log {
@@ -167,6 +168,10 @@ public:
     {
         return script_.plays_at == 0 ? std::nullopt
                                      : std::optional(PlaybackStats{.rate = script_.plays_at});
+    }
+    LinkState link() const noexcept override
+    {
+        return {!script_.connected || script_.connected(), 0};
     }
     void stop(Stop how) override;
     bool drops_when_full() const noexcept override { return script_.drops_when_full; }

@@ -84,6 +84,7 @@ private:
     bool take();
     bool drive_sinks();
     void accept(Block filled);
+    void pass_on(Block filled);
     void count_loss(const Gap& gap) noexcept;
     void end_before_gaps(const Block& filled);
     bool matters(const Gap& gap, const Block& filled) const noexcept;

@@ -152,7 +152,7 @@ void Engine::accept(Block filled)
             first = &gap;
     }
     if (first == nullptr || config_.on_gap == OnGap::mark)
-        return deliveries_.push(std::move(filled));
+        return pass_on(std::move(filled));
     if (config_.on_gap == OnGap::zero_fill)
         return deliveries_.push_with_zeros(filled);
     // Stop: samples up to the gap are whole, and the last ones delivered. A loss reported late may
@@ -166,6 +166,15 @@ void Engine::accept(Block filled)
         deliveries_.push(
             filled.slice(0, std::min(first->offset_min - filled.position(), samples), sample));
     end_by_gap();
+}
+
+// To the sinks at once, unless one of them has no room or other blocks wait for room.
+void Engine::pass_on(Block filled)
+{
+    if (deliveries_.empty() && all_have_room())
+        deliver(std::move(filled));
+    else
+        deliveries_.push(std::move(filled));
 }
 
 void Engine::count_loss(const Gap& gap) noexcept

@@ -50,37 +50,70 @@ void SinkDriver::serve()
         if (take_one())
             continue;
         // `closing` is set after the last block was given: if it is seen, the ring is complete.
-        if (closing.load(std::memory_order_acquire) && ring->size() == 0) {
+        if (closing.load(std::memory_order_acquire) && waiting_blocks() == 0) {
             if (sink->pending() == 0)
                 return;
             sink->flush();
-        } else if (repeating.load(std::memory_order_acquire) && ring->size() == 0) {
+        } else if (repeating.load(std::memory_order_acquire) && waiting_blocks() == 0) {
             sink->flush();
         }
         satisfied = sleep();
     }
 }
 
+void SinkDriver::give(Block filled) noexcept
+{
+    try {
+        if (waiting.empty() && sink->ready())
+            hand_over(std::move(filled));
+        else
+            waiting.push(std::move(filled));
+    } catch (...) {
+        fail_with_current();
+    }
+}
+
+void SinkDriver::set_threaded(bool on) noexcept
+{
+    threaded = on;
+    while (on && !waiting.empty())
+        ring->push(waiting.pop());
+    while (auto filled = on ? std::nullopt : ring->pop())
+        waiting.push(std::move(*filled));
+}
+
+std::size_t SinkDriver::waiting_blocks() const noexcept
+{
+    return threaded ? ring->size() : waiting.size();
+}
+
 bool SinkDriver::take_one()
 {
     if (!sink->ready() || (converter && !converter->ready()))
         return false;
-    auto filled = ring->pop();
+    if (!threaded && waiting.empty())
+        return false;
+    auto filled = threaded ? ring->pop() : std::optional(waiting.pop());
     if (!filled)
         return false;
-    Given one{filled->buffer_time().ns, filled->bytes() / sample_bytes, filled->bytes()};
+    hand_over(std::move(*filled));
+    return true;
+}
+
+void SinkDriver::hand_over(Block filled)
+{
+    Given one{filled.buffer_time().ns, filled.bytes() / sample_bytes, filled.bytes()};
     try {
         if (converter)
-            filled = converter->process(*filled);
-        one.bytes = filled->bytes();
-        sink->submit(std::move(*filled));
+            filled = converter->process(filled);
+        one.bytes = filled.bytes();
+        sink->submit(std::move(filled));
     } catch (...) {
         drop(one.samples);
         throw;
     }
     given.push(one);
     account();
-    return true;
 }
 
 void SinkDriver::account()
@@ -178,6 +211,8 @@ void SinkDriver::discard()
 {
     while (!given.empty())
         drop(given.pop().samples);
+    while (!waiting.empty())
+        drop(waiting.pop().bytes() / sample_bytes);
     while (auto filled = ring->pop())
         drop(filled->bytes() / sample_bytes);
     correct_counts();

@@ -24,16 +24,20 @@ struct Trailing {
 /// The part of a SinkLink that its worker thread uses. Shared, so that a thread stuck in a system
 /// call can be left behind at the deadline without freeing the sink it uses.
 /// Thread: the driving one (worker or source thread), except the giving end of the ring and
-/// atomics.
+/// atomics. A sink that the source thread drives gets its blocks from give(), without the ring.
 struct SinkDriver {
     struct Given {
         std::int64_t complete_ns;
         std::uint64_t samples, bytes;
     };
 
-    void renew();         ///< for another stream; no worker thread is left from the last
-    void run();           ///< the worker thread's main function
-    bool take_one();      ///< one block from the ring to the sink; false: not now
+    void renew(); ///< for another stream; no worker thread is left from the last
+    void run();   ///< the worker thread's main function
+    void give(Block filled) noexcept; ///< a block for a sink without a worker thread; keeps errors
+    /// Whether a worker thread drives the sink, before it begins. Blocks that wait go along.
+    void set_threaded(bool on) noexcept;
+    std::size_t waiting_blocks() const noexcept; ///< blocks that the sink has not taken yet
+    bool take_one();      ///< one block that waits to the sink; false: not now
     void account();       ///< counts what the sink has finished
     void close(Stop how); ///< closes the sink; keeps errors
     void discard();       ///< drops and counts what was not delivered
@@ -47,9 +51,10 @@ struct SinkDriver {
     std::string uri;
     bool threaded = false;
     std::size_t sample_bytes = 1; ///< of the source's blocks
-    std::unique_ptr<Ring> ring;
-    sys::Event cancel; ///< a blocked submit() must give up
-    sys::Event done;   ///< the worker thread has ended
+    std::unique_ptr<Ring> ring;   ///< to the worker thread
+    Fifo<Block> waiting; ///< without a worker thread: blocks given while the sink was not ready
+    sys::Event cancel;   ///< a blocked submit() must give up
+    sys::Event done;     ///< the worker thread has ended
     std::shared_ptr<sys::Event>
         attention;     ///< the engine's, shared because a thread left behind outlives it
     Fifo<Given> given; ///< held by the sink
@@ -69,6 +74,7 @@ struct SinkDriver {
 
 private:
     void serve();
+    void hand_over(Block filled);
     bool sleep();
     void finish_one() noexcept;
     void drop(std::uint64_t samples) noexcept;

@@ -160,6 +160,7 @@ bool SinkLink::prepare(const StreamInfo& stream, BlockPool& pool,
     const std::size_t leases = std::max(pool.count(), kConverterBlocks) * (kMaxGaps + 1);
     s.ring = std::make_unique<Ring>(leases);
     s.given.reset(leases);
+    s.waiting.reset(leases);
     // A sink that drops must leave the source enough blocks to continue.
     limit_ = hold_ == 0 && drop_ ? std::max<std::size_t>(pool.count() / 2, 1) : hold_;
     open_ = true;
@@ -204,7 +205,7 @@ void SinkLink::start()
 
 void SinkLink::start_thread()
 {
-    state_->threaded = true;
+    state_->set_threaded(true);
     thread_ = std::thread([state = state_] { state->run(); });
 }
 
@@ -258,7 +259,10 @@ void SinkLink::give(Block filled)
     if (const std::size_t most = std::min(now + 1, blocks_);
         most > high_water_.load(std::memory_order_relaxed))
         high_water_.store(most, std::memory_order_relaxed);
-    state_->ring->push(std::move(filled));
+    if (state_->threaded)
+        state_->ring->push(std::move(filled));
+    else
+        state_->give(std::move(filled));
 }
 
 void SinkLink::drive(bool satisfied)
@@ -307,7 +311,7 @@ void SinkLink::finish(Stop how, const FinishLimits& limits, int abort_fd, Traili
         try {
             start_thread();
         } catch (const std::system_error&) {
-            state_->threaded = false; // this thread waits for the storage
+            state_->set_threaded(false); // this thread waits for the storage
         }
     if (thread_.joinable())
         finish_threaded(how, own, abort_fd);
@@ -346,8 +350,10 @@ void SinkLink::finish_threaded(Stop how, const FinishLimits& limits, int abort_f
     while (how == Stop::drain && !over) {
         pollfd fds[] = {{s.done.fd(), POLLIN, 0}, {abort_fd, POLLIN, 0}};
         const std::int64_t left = deadline - sys::monotonic_ns();
-        if (left <= 0)
+        if (left <= 0) {
+            error_ = overdue();
             break;
+        }
         // Returns from time to time to see whether blocks are being finished.
         (void)::poll(fds, 2, static_cast<int>(std::min<std::int64_t>(left / 1'000'000 + 1, 50)));
         over = fds[0].revents != 0;
@@ -364,8 +370,6 @@ void SinkLink::finish_threaded(Stop how, const FinishLimits& limits, int abort_f
         s.cancel.set();
         s.ring->call();
         over = sys::wait_for(s.done.fd(), POLLIN, sys::after(kGraceNs));
-        if (how == Stop::drain)
-            error_ = overdue();
     }
     if (over) {
         thread_.join();
@@ -374,6 +378,8 @@ void SinkLink::finish_threaded(Stop how, const FinishLimits& limits, int abort_f
         return;
     }
     // Stuck in the kernel. It owns a share of its state and blocks; nothing waits for it.
+    if (!error_)
+        error_ = overdue();
     left_behind_ = true;
     thread_.detach();
 }
@@ -382,7 +388,7 @@ void SinkLink::finish_inline(Stop how, const FinishLimits& limits, int abort_fd)
 {
     SinkDriver& s = *state_;
     std::int64_t deadline = sys::after(limits.timeout_ns);
-    while (how == Stop::drain && !failed() && (s.ring->size() != 0 || s.sink->pending() != 0)) {
+    while (how == Stop::drain && !failed() && (s.waiting_blocks() != 0 || s.sink->pending() != 0)) {
         const std::size_t before = s.finished.load();
         drive(true);
         flush();
@@ -410,7 +416,7 @@ void SinkLink::finish_inline(Stop how, const FinishLimits& limits, int abort_fd)
 void SinkLink::flush()
 {
     try {
-        if (!failed() && state_->ring->size() == 0)
+        if (!failed() && state_->waiting_blocks() == 0)
             state_->sink->flush();
     } catch (...) {
         state_->fail_with_current();
