@@ -108,7 +108,11 @@ void try_remove_file(const std::string& path) noexcept
     (void)::unlink(path.c_str());
 }
 
-std::vector<std::string> list_directory(const std::string& path)
+namespace {
+
+// Sorted names of the entries that `wanted` accepts.
+template <typename Wanted>
+std::vector<std::string> list_if(const std::string& path, Wanted&& wanted)
 {
     std::vector<std::string> names;
     const std::unique_ptr<DIR, int (*)(DIR*)> directory{::opendir(path.c_str()), &::closedir};
@@ -116,21 +120,28 @@ std::vector<std::string> list_directory(const std::string& path)
         return names;
     while (const dirent* entry = ::readdir(directory.get())) {
         const std::string name = entry->d_name;
-        if (name != "." && name != "..")
+        if (name != "." && name != ".." && wanted(name, entry->d_type))
             names.push_back(name);
     }
     std::sort(names.begin(), names.end());
     return names;
 }
 
+} // namespace
+
+std::vector<std::string> list_directory(const std::string& path)
+{
+    return list_if(path, [](const std::string&, unsigned char) { return true; });
+}
+
 std::vector<std::string> list_files(const std::string& path)
 {
-    std::vector<std::string> names = list_directory(path);
-    std::erase_if(names, [&](const std::string& name) {
+    return list_if(path, [&](const std::string& name, unsigned char type) {
+        if (type != DT_UNKNOWN && type != DT_LNK) // a device has hundreds of files: ask for few
+            return type == DT_REG;
         struct stat status {};
-        return ::stat((path + "/" + name).c_str(), &status) != 0 || !S_ISREG(status.st_mode);
+        return ::stat((path + "/" + name).c_str(), &status) == 0 && S_ISREG(status.st_mode);
     });
-    return names;
 }
 
 bool path_exists(const std::string& path)
