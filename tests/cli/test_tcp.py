@@ -158,3 +158,33 @@ def test_a_waiting_end_can_be_stopped(start, port):
     time.sleep(0.5)
     sends.terminate()
     sends.wait(10)
+
+
+@pytest.mark.parametrize("words, status", [("wait=300ms", 3), ("", 0)])
+def test_a_stream_whose_receiver_never_comes_leaves_the_files_as_they_were(iio, start, port, tmp_path, words, status):
+    """With a deadline, and stopped by a signal: overwrite=on replaces a file only when every endpoint is ready."""
+    iio("record sim: rate=1M old.sigmf-meta --samples 1000")
+    iio("record sim: rate=1M old.wav --samples 1000")
+    iio("record sim: rate=1M parts rotate_bytes=2Ki --samples 2000 --block-size 1Ki")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    sends = start("stream sim: rate=1M new.ci16 new.sigmf-meta old.sigmf-meta overwrite=on old.wav overwrite=on"
+                  f" parts rotate_bytes=1Ki overwrite=on tcp:127.0.0.1:{port} {words} --block-size 1Ki --events -")
+    if not words:
+        assert b"started" in sends.stderr.readline()
+        sends.terminate()
+    finished(sends, status)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    iio("verify old.sigmf-meta")
+
+
+@pytest.mark.parametrize("engine", ["engine=auto", "engine=buffered"])
+def test_a_file_is_replaced_when_the_receiver_has_come(iio, start, port, tmp_path, engine):
+    iio("record sim: rate=1M x.sigmf-meta --samples 1000")
+    sends = start(f"stream sim: rate=0 x.sigmf-meta overwrite=on {engine} tcp:127.0.0.1:{port} --samples 100k"
+                  f" --events log {LONG}")
+    until(lambda: (tmp_path / "log").exists() and "started" in (tmp_path / "log").read_text())
+    assert (tmp_path / "x.sigmf-data").read_bytes() == ramp(1000)
+    finished(start(f"stream tcp:127.0.0.1:{port} wait=20s null: {LONG}"))
+    finished(sends)
+    assert (tmp_path / "x.sigmf-data").read_bytes() == ramp(100_000)
+    iio("verify x.sigmf-meta")

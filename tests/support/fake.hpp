@@ -105,6 +105,7 @@ Hop fake_hop();
 class FakeSink final : public Sink {
 public:
     struct Script {
+        Fault fault = Fault::storage;
         bool may_block = false;
         bool drops_when_full = false;
         bool keeps = false; ///< it holds leases until the test calls let_go()
@@ -140,7 +141,7 @@ public:
     ~FakeSink() override { ++log_->destroyed; }
     std::shared_ptr<Log> log() const { return log_; }
 
-    Fault fault() const noexcept override { return Fault::storage; }
+    Fault fault() const noexcept override { return script_.fault; }
     bool may_block() const noexcept override { return script_.may_block; }
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;

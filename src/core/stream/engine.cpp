@@ -127,16 +127,30 @@ void Engine::cancel_sinks() noexcept
 void Engine::start_sinks()
 {
     for (auto& sink : sinks_)
-        sink->start();
+        if (!sink->starts_last() || !sink->has_receiver())
+            sink->start();
+}
+
+void Engine::start_storage()
+{
+    if (has_receiver() && !has_failed_sink())
+        start_last_sinks();
+    else
+        enter(StreamState::waiting_for_peer);
+}
+
+void Engine::start_last_sinks()
+{
+    for (auto& sink : sinks_)
+        if (!sink->started())
+            sink->start();
 }
 
 void Engine::start_source()
 {
     started_ = utc_now();
-    if (has_receiver())
+    if (state() == StreamState::prepared)
         enable_source();
-    else
-        enter(StreamState::waiting_for_peer);
 }
 
 void Engine::launch(ControlThread& control, sys::Event& over)

@@ -37,9 +37,12 @@ public:
     /// On any thread or in a signal handler: endpoints that wait for a peer in prepare() give up.
     void cancel_source() noexcept { source_->cancel(); }
     void cancel_sinks() noexcept;
+    /// Starts the sinks other than storage, and those without a peer.
     void start_sinks();
-    /// Starts the source, with the first blocks already queued. If a sink has no peer yet, the
-    /// source thread does it later.
+    /// Starts storage, which may replace an older file, after the other sinks of all pipelines. If
+    /// a sink has no peer yet, the source thread does it later, and so it does for start_source().
+    void start_storage();
+    /// Starts the source, with the first blocks already queued.
     void start_source();
     /// Starts the source thread; `over` is set when it has finished.
     void launch(ControlThread& control, sys::Event& over);
@@ -66,6 +69,7 @@ private:
     bool prepare_source(std::string& why);
     std::uint64_t expected_bytes() const;
     double pace() const noexcept;
+    void start_last_sinks();
     void enable_source();
     void begin();
     void finish();
@@ -80,6 +84,7 @@ private:
     void loop();
     void await_listeners();
     bool has_receiver();
+    bool has_failed_sink() const noexcept;
     bool step(); ///< one round; false at the end of the stream
     bool take();
     bool drive_sinks();

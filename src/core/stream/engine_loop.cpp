@@ -54,16 +54,16 @@ void Engine::loop()
 void Engine::await_listeners()
 {
     while (!has_receiver()) {
-        for (auto& sink : sinks_) {
+        for (auto& sink : sinks_)
             sink->drive(true);
-            if (sink->failed())
-                return;
-        }
-        if (stop_requested_.load(std::memory_order_acquire))
+        if (has_failed_sink() || stop_requested_.load(std::memory_order_acquire))
             return;
         (void)sys::wait_for(attention_->fd(), POLLIN, sys::after(kListenerMs * 1'000'000));
         attention_->clear();
     }
+    if (has_failed_sink()) // for want of a receiver
+        return;
+    start_last_sinks();
     enable_source();
     begin();
 }
@@ -74,6 +74,11 @@ bool Engine::has_receiver()
         if (!sink->has_receiver())
             return false;
     return true;
+}
+
+bool Engine::has_failed_sink() const noexcept
+{
+    return std::ranges::any_of(sinks_, [](const auto& sink) { return sink->failed(); });
 }
 
 bool Engine::step()
@@ -438,11 +443,9 @@ void Engine::give_up()
 void Engine::take_rest()
 {
     const auto wanted = [this] { return limits_.left() != 0 && end_reason_ != EndReason::gap; };
-    const bool failed =
-        std::ranges::any_of(sinks_, [](const auto& sink) { return sink->failed(); });
     const StreamState last = state();
-    if (last == StreamState::waiting_for_peer || last == StreamState::repeating || failed ||
-        abort_.is_set())
+    if (last == StreamState::waiting_for_peer || last == StreamState::repeating ||
+        has_failed_sink() || abort_.is_set())
         return;
     for (auto& sink : sinks_)
         sink->lift_limit();

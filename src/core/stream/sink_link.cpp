@@ -164,6 +164,7 @@ bool SinkLink::prepare(const StreamInfo& stream, BlockPool& pool,
     // A sink that drops must leave the source enough blocks to continue.
     limit_ = hold_ == 0 && drop_ ? std::max<std::size_t>(pool.count() / 2, 1) : hold_;
     open_ = true;
+    started_ = false;
     try {
         if (!s.sink->prepare(info, *blocks, s.cancel.fd(), why))
             return false;
@@ -199,6 +200,7 @@ void SinkLink::start()
     } catch (...) {
         throw current_error(state_->sink->fault());
     }
+    started_ = true;
     if (state_->threaded)
         start_thread();
 }
@@ -268,7 +270,7 @@ void SinkLink::give(Block filled)
 void SinkLink::drive(bool satisfied)
 {
     SinkDriver& s = *state_;
-    if (s.threaded || failed())
+    if (s.threaded || !started_ || failed())
         return;
     try {
         if (satisfied)
@@ -299,6 +301,8 @@ void SinkLink::finish(Stop how, const FinishLimits& limits, int abort_fd, Traili
 {
     if (!std::exchange(open_, false))
         return;
+    if (!started_)
+        how = Stop::abort;
     state_->trailing = std::move(trailing);
     state_->dropped_last = failed() ? 0 : tail_;
     state_->stream_error = stream_error;

@@ -21,7 +21,8 @@ struct SinkLinkOptions {
 
 /// One sink with the blocks that wait for it, driven on the source thread or, if the sink may block
 /// or its blocks are converted, on a worker thread of its own.
-/// Thread: the source thread, except plan(), prepare() and start() before it runs, and error(),
+/// Thread: the source thread, except plan(), prepare() and start() before it runs (a sink
+/// that starts last may start on it), and error(),
 /// latency() and report() after it has called finish(); stats() and free_space_left() on any.
 /// Throws: Error, with a fault, from plan(), prepare() and start().
 class SinkLink {
@@ -49,6 +50,9 @@ public:
     /// On any thread or in a signal handler: a prepare() that waits for a peer gives up.
     void cancel_prepare() noexcept { state_->cancel.set(); }
     void start();
+    bool started() const noexcept { return started_; }
+    /// Whether its start() is to wait for the other endpoints: it may replace an older file.
+    bool starts_last() const noexcept { return state_->sink->fault() == Fault::storage; }
     bool has_receiver();
 
     bool has_room() noexcept; ///< if false, attention will be set when there is
@@ -58,7 +62,7 @@ public:
     Error overdue() const; ///< for a sink that has finished no block for too long
     void give(Block filled);
     /// Lets a sink that never blocks take its blocks, and complete them if its wait() was
-    /// satisfied. Does nothing if the sink has a worker thread.
+    /// satisfied. Does nothing if the sink has a worker thread or was not started.
     void drive(bool satisfied);
     bool repeats() const noexcept { return state_->sink->repeats(); }
     /// No more blocks come, but the sink goes on. Call again while blocks wait for it.
@@ -73,7 +77,8 @@ public:
 
     /// Lets the sink finish what it was given, as long as it finishes a block within the time that
     /// is allowed, then closes it and passes on what no block could carry. `abort_fd` becoming
-    /// readable ends the waiting at once. Does nothing if it is not prepared or already finished.
+    /// readable ends the waiting at once. A sink that was never started is aborted, so that it
+    /// leaves nothing behind. Does nothing if it is not prepared or already finished.
     void finish(Stop how, const FinishLimits& limits, int abort_fd, Trailing trailing,
                 const std::optional<Error>& stream_error);
     void abandon() noexcept; ///< at once, whatever it is doing
@@ -114,7 +119,7 @@ private:
     std::thread thread_;
     std::string convert_, channels_;
     Memory converter_memory_;
-    bool drop_, open_ = false, left_behind_ = false;
+    bool drop_, open_ = false, started_ = false, left_behind_ = false;
     std::size_t hold_;
     std::size_t limit_ = 0;  ///< hold_, or half of the blocks for a sink that drops; 0 = none
     std::size_t blocks_ = 0; ///< number of blocks in the pool

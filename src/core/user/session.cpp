@@ -250,6 +250,8 @@ try {
         const Patient patient(*this, Waiting::sinks);
         for (std::size_t i = 0; i < pipelines.size(); ++i)
             engine(i).start_sinks();
+        for (std::size_t i = 0; i < pipelines.size(); ++i)
+            engine(i).start_storage();
     }
     // Nothing but enabling devices between the first source and the last: they start together.
     {

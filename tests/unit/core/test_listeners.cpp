@@ -67,4 +67,43 @@ TEST(Listeners, OneThatIsLateIsTheSinksError)
     EXPECT_EQ(held.log->started, 0);
 }
 
+TEST(Listeners, StorageStartsWhenTheyAreThere)
+{
+    std::atomic<bool> here{false};
+    const SinkAt storage = fake_sink(), threaded = fake_sink({.may_block = true}),
+                 peer = fake_sink(
+                     {.fault = Fault::device, .has_receiver = [&] { return here.load(); }});
+    Session session;
+    session.add(
+        config_of(fake_source({.total = 10'000}).uri, {storage.uri, threaded.uri, peer.uri}));
+    session.prepare();
+    session.start();
+    EXPECT_FALSE(session.wait(50ms));
+    EXPECT_EQ(peer.log->started, 1);
+    EXPECT_EQ(storage.log->started + threaded.log->started, 0);
+    here = true;
+    EXPECT_TRUE(session.wait(30s));
+    EXPECT_EQ(storage.log->started, 1);
+    EXPECT_EQ(threaded.log->started, 1);
+    EXPECT_EQ(storage.log->drained + threaded.log->drained, 2);
+    EXPECT_EQ(storage.log->samples, 10'000u);
+    EXPECT_EQ(threaded.log->samples, 10'000u);
+}
+
+TEST(Listeners, StorageThatHasNotStartedIsAborted)
+{
+    const SinkAt storage = fake_sink(), threaded = fake_sink({.may_block = true});
+    Session session;
+    session.add(
+        config_of(fake_source({}).uri, {storage.uri, threaded.uri,
+                                        fake_sink({.has_receiver = [] { return false; }}).uri}));
+    session.prepare();
+    session.start();
+    session.request_stop();
+    EXPECT_TRUE(session.wait(30s));
+    EXPECT_EQ(storage.log->started + threaded.log->started, 0);
+    EXPECT_EQ(storage.log->aborted + threaded.log->aborted, 2);
+    EXPECT_EQ(session[0].summary().ended, "signal");
+}
+
 } // namespace

@@ -44,6 +44,22 @@ TEST(SessionStart, AStartThatFailsStopsWhatHadStarted)
     EXPECT_EQ(sink.log->aborted, 1);
 }
 
+TEST(SessionStart, StorageStartsAfterTheOtherSinksOfAllStreams)
+{
+    const SinkAt storage = fake_sink(), other = fake_sink();
+    Session session;
+    session.add(config_of(fake_source({}).uri, {storage.uri}));
+    session.add(config_of(
+        fake_source({}).uri,
+        {other.uri, fake_sink({.fault = Fault::device,
+                               .start = [] { throw Error(Fault::device, EBUSY, "start", "fake"); }})
+                        .uri}));
+    session.prepare();
+    EXPECT_EQ(error_of([&] { session.start(); }).code().value(), EBUSY);
+    EXPECT_EQ(storage.log->started + other.log->started, 0);
+    EXPECT_EQ(storage.log->aborted + other.log->aborted, 2);
+}
+
 TEST(SessionStart, ItCanBeStartedAgainAfterItsEnd)
 {
     const SourceAt source = fake_source({.total = 10'000, .losses = {{.at = 500, .samples = 100}}});

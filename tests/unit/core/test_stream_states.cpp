@@ -101,6 +101,7 @@ public:
         EXPECT_EQ(engine->state(), prepared);
         control.start();
         engine->start_sinks();
+        engine->start_storage();
         engine->start_source();
         engine->launch(control, over);
         EXPECT_TRUE(eventually([&] { return engine->state() == state; }))
