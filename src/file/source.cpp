@@ -270,7 +270,7 @@ bool RawSource::on_timeout()
 {
     if (input_)
         input_->on_timeout();
-    return false; // the other end of a pipe may take any time
+    return fd_.valid() && !sys::is_regular(fd_.get()); // a disk has a deadline of its own
 }
 
 // The gaps that begin in the next `samples` samples, or before them.

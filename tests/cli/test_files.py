@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Recordings, pipes and standard streams."""
+import json
 import os
 import subprocess
 import threading
+import time
 
 import pytest
 
@@ -99,13 +101,31 @@ def test_stdin_to_stdout_is_a_pipe(iio):
 
 
 def test_a_slow_writer_into_stdin_is_waited_for(start):
-    process = start("stream - format=ci16_le verify:ramp --json --timeout 200ms",
-                    stdin=subprocess.PIPE)
-    later = threading.Timer(1.0, lambda: (process.stdin.write(ramp(1000)), process.stdin.close()))
+    process = start("stream - format=ci16_le rate=10M verify:ramp --json", stdin=subprocess.PIPE)
+    later = threading.Timer(1.5, lambda: (process.stdin.write(ramp(1000)), process.stdin.close()))
     later.start()
     assert process.wait(DEADLINE) == 0
     later.join()
     process.stdin = None
+
+
+@pytest.mark.parametrize("source", ["-", "p.ci16"])
+def test_a_timeout_that_is_given_ends_the_wait_for_a_silent_pipe(start, tmp_path, source):
+    if source != "-":
+        os.mkfifo(tmp_path / source)
+    begun = time.monotonic()
+    process = start(f"stream {source} format=ci16_le a.ci16 --json --timeout 500ms", stdin=subprocess.PIPE)
+    writer = process.stdin if source == "-" else open(tmp_path / source, "wb")
+    writer.write(ramp(1000))
+    writer.flush()
+    assert process.wait(DEADLINE) == 3
+    assert 0.5 <= time.monotonic() - begun < 10
+    error = json.loads(process.stdout.read())["error"]
+    assert error["object"] == ("standard input" if source == "-" else source) and error["name"] == "ETIMEDOUT"
+    assert "within 500 ms" in error["message"] and "--timeout waits longer" in error["hint"]
+    assert (tmp_path / "a.ci16").read_bytes() == ramp(1000)  # what had come is kept
+    if source != "-":
+        writer.close()
 
 
 def test_two_pipelines_start_together_and_report_both(iio):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A source's blocks: every sample in place, everything known about each block, waiting, and ends."""
+import errno
 import os
 import selectors
 import threading
@@ -320,3 +321,14 @@ def test_lists_and_numbers_become_options():
         assert [channel.id for channel in rx.format.channels] == ["a_i", "a_q"]
         assert rx.format.sample_rate == 2.5e6
     assert ios.uri("a b.ci16", overwrite=True) == "file:a%20b.ci16?overwrite=on"
+
+
+def test_a_timeout_that_is_given_ends_the_wait_for_a_silent_pipe(tmp_path):
+    os.mkfifo(tmp_path / "p.ci16")
+    with ios.source(tmp_path / "p.ci16", timeout="300ms") as rx, open(tmp_path / "p.ci16", "wb") as writer:
+        writer.write(ramp(0, 4000))
+        writer.flush()
+        assert next(rx).nbytes == 4000
+        with pytest.raises(ios.Error, match="no samples came within 300 ms") as caught:
+            next(rx)
+        assert caught.value.errno == errno.ETIMEDOUT

@@ -23,8 +23,10 @@ void StreamOptions::add_to(CLI::App& app, const std::string& order)
     app.add_option("--block-size", block_size, "bytes per block; default about 10 ms")
         ->type_name("SIZE");
     app.add_option("--blocks", blocks, "number of blocks; default 250 ms worth")->type_name("N");
-    app.add_option("--timeout", timeout,
-                   "longest wait for a block (500ms, 2 = 2s); default 2 block times + 1 s")
+    app.add_option(
+           "--timeout", timeout,
+           "longest wait for a block (500ms, 2 = 2s); default 2 block times + 1 s, and no limit "
+           "for a pipe as the source")
         ->type_name("TIME");
     app.add_option("--reconnect", reconnect,
                    "how long a usb: source or sink waits for a board that went away")

@@ -38,7 +38,8 @@ struct PipelineConfig {
     /// How much to stream; the first limit reached ends the stream.
     std::uint64_t samples = 0, bytes = 0;
     std::chrono::nanoseconds duration{0};
-    /// Longest wait for a block; default: 2 block times + 1 s, or 5 s if the rate is unknown.
+    /// Longest wait for a block; default: 2 block times + 1 s, or 5 s if the rate is unknown, and
+    /// no limit for a pipe as the source.
     std::chrono::nanoseconds timeout{0};
     OnGap on_gap = OnGap::mark;
     OnFull on_full = OnFull::block; ///< only for a Reader
