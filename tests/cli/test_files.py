@@ -136,8 +136,11 @@ def test_two_pipelines_start_together_and_report_both(iio):
 
 
 def test_one_pipeline_s_failure_ends_the_other(iio):
-    result = iio("stream sim: null: --and sim: rate=0 unplug_at=1000 null: --json", status=3)
-    assert [run["ended"] for run in result.json["runs"]] == ["signal", "error"]
+    words = "stream sim: null: --and sim: rate=0 unplug_at=1000 null:"
+    result = iio(f"{words} --json", status=3)
+    assert [run["ended"] for run in result.json["runs"]] == ["stopped", "error"]
+    text = iio(words, status=3).out
+    assert "; stopped because another stream failed\n" in text and "; ended by error\n" in text
 
 
 def test_one_source_feeds_several_sinks(iio, tmp_path):

@@ -53,6 +53,12 @@ def test_several_runs(iio, command):
     schemas.check("bench", iio(command, "--json").json)
 
 
+def test_a_run_that_another_one_has_stopped(iio):
+    runs = iio("stream sim: null: --and sim: rate=0 unplug_at=1000 null: --json", status=3).json
+    assert runs["runs"][0]["ended"] == "stopped"
+    schemas.check("bench", runs)
+
+
 def test_verdicts(iio, tmp_path):
     iio("record sim: rate=0 a.ci16 --samples 1000")
     good = iio("verify a.ci16 --json").json

@@ -27,9 +27,9 @@ class Summary:
     """What the command prints at the end of a stream; ``words`` is the object printed by its ``--json``,
     described in docs/schema/summary.schema.json.
 
-    ``ended`` is ``"duration"``, ``"samples"``, ``"bytes"``, ``"eof"``, ``"signal"``, ``"gap"`` or
-    ``"error"``; ``reports`` are results of the sinks (None if a sink has none): the counts of verify:, the
-    names of files.
+    ``ended`` is ``"duration"``, ``"samples"``, ``"bytes"``, ``"eof"``, ``"signal"`` (the user or the
+    program stopped it), ``"stopped"`` (another stream of the session failed), ``"gap"`` or ``"error"``;
+    ``reports`` are results of the sinks (None if a sink has none): the counts of verify:, the names of files.
     """
 
     words: Mapping[str, Any]

@@ -35,6 +35,11 @@ std::string checks_text(const std::vector<Evidence>& evidence)
     return names.empty() ? "" : names + ")";
 }
 
+std::string end_text(const std::string& ended)
+{
+    return ended == "stopped" ? "stopped because another stream failed" : "ended by " + ended;
+}
+
 std::string lost_text(const GapTotals& gaps, const std::vector<Evidence>& evidence)
 {
     if (gaps.certain + gaps.possible == 0)
@@ -160,10 +165,10 @@ std::string text_of(const Summary& s)
         sinks += (sinks.empty() ? "" : ", ") + printable(sink);
     std::string text = s.command + ": " + printable(s.source) + " → " + sinks + "\n";
     const double rate = stats.seconds > 0 ? static_cast<double>(stats.bytes) / stats.seconds : 0;
-    text += formatted("  moved    %llu samples (%s) in %.3f s, %s/s; ended by %s\n",
+    text += formatted("  moved    %llu samples (%s) in %.3f s, %s/s; %s\n",
                       static_cast<unsigned long long>(stats.samples),
                       human_bytes(static_cast<double>(stats.bytes)).c_str(), stats.seconds,
-                      human_bytes(rate).c_str(), s.ended.c_str());
+                      human_bytes(rate).c_str(), end_text(s.ended).c_str());
     text += formatted("  samples  %s, %zu bytes", s.format.name().c_str(), s.format.sample_bytes);
     for (const Channel& channel : s.format.channels)
         text += (channel.offset == 0 ? ": " : ", ") + printable(channel.id);

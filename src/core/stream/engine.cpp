@@ -163,10 +163,12 @@ void Engine::launch(ControlThread& control, sys::Event& over)
     thread_ = std::thread([this] { loop(); });
 }
 
-void Engine::request_stop(Stop how) noexcept
+void Engine::request_stop(Stop how, EndReason reason) noexcept
 {
     if (how == Stop::abort)
         abort_.set();
+    if (!stop_requested_.load(std::memory_order_acquire)) // the first reason counts
+        stop_reason_.store(reason, std::memory_order_relaxed);
     stop_requested_.store(true, std::memory_order_release);
     source_->cancel();
     attention_->set();

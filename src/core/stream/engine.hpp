@@ -46,7 +46,9 @@ public:
     void start_source();
     /// Starts the source thread; `over` is set when it has finished.
     void launch(ControlThread& control, sys::Event& over);
-    void request_stop(Stop how) noexcept;
+    /// `reason`: signal if the user or the program stops the stream; stopped if another one has
+    /// failed.
+    void request_stop(Stop how, EndReason reason = EndReason::signal) noexcept;
     void join();
     void abandon() noexcept; ///< ends it at once, whatever its state
 
@@ -145,6 +147,7 @@ private:
     ControlThread* control_ = nullptr;
     std::thread thread_;
     std::atomic<bool> stop_requested_{false};
+    std::atomic<EndReason> stop_reason_{EndReason::signal};
     std::atomic<StreamState> state_{StreamState::prepared}; ///< changed by enter() and reset() only
     std::optional<Error> error_;
 

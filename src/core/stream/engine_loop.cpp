@@ -89,7 +89,7 @@ bool Engine::step()
         return false; // finish() asks the sink for its error
     end_by_underflow();
     if (stop_requested_.load(std::memory_order_acquire)) {
-        end(EndReason::signal);
+        end(stop_reason_.load(std::memory_order_relaxed));
         return false;
     }
     if (state() != StreamState::running && deliveries_.empty()) {

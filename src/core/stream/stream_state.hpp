@@ -42,13 +42,23 @@ constexpr bool may_follow(StreamState from, StreamState to) noexcept
 }
 
 /// Why a stream ends.
-enum class EndReason : std::uint8_t { none, eof, samples, bytes, duration, gap, signal, error };
+enum class EndReason : std::uint8_t {
+    none,
+    eof,
+    samples,
+    bytes,
+    duration,
+    gap,
+    signal,  ///< The user or the program stopped the stream.
+    stopped, ///< Another stream of the session failed.
+    error,
+};
 
 /// As in the summary's `ended`; "" for none.
 constexpr const char* name_of(EndReason reason) noexcept
 {
-    constexpr const char* kNames[] = {"",         "eof", "samples", "bytes",
-                                      "duration", "gap", "signal",  "error"};
+    constexpr const char* kNames[] = {"",    "eof",    "samples", "bytes", "duration",
+                                      "gap", "signal", "stopped", "error"};
     return kNames[static_cast<int>(reason)];
 }
 

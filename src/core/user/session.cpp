@@ -286,7 +286,8 @@ bool Session::wait(std::chrono::nanoseconds budget)
         if (!s.stopping && (failed || s.stop.is_set())) {
             s.stopping = true;
             for (std::size_t i = 0; i < size(); ++i)
-                s.engine(i).request_stop(Stop::drain);
+                s.engine(i).request_stop(Stop::drain, s.stop.is_set() ? detail::EndReason::signal
+                                                                      : detail::EndReason::stopped);
         }
         const std::int64_t left = deadline - sys::monotonic_ns();
         if (left <= 0)

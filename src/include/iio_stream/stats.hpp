@@ -128,7 +128,9 @@ struct IIO_STREAM_API Summary {
     CpuTime cpu;     ///< of the whole process
     Latency latency; ///< over all blocks and sinks
     double closing_seconds = 0; ///< after stats.seconds, until every endpoint was closed
-    std::string ended;          ///< why: duration, samples, bytes, eof, signal, gap, error
+    /// Why: duration, samples, bytes, eof, signal (the user or the program stopped it), stopped
+    /// (another stream of the session failed), gap, error.
+    std::string ended;
     std::optional<Error> error; ///< what ended it; empty if it ended as intended
 
     /// Samples of the source: those it delivered, and those certainly lost.

@@ -127,7 +127,7 @@ TEST(Session, IfOneFailsTheOtherIsStopped)
     session.add(config_of(fake_source({}).uri, {fake_sink({.records = false}).uri}));
     session.add(config_of(fake_source({.fail_at = 4096}).uri, {fake_sink().uri}));
     run(session);
-    EXPECT_EQ(session[0].summary().ended, "signal");
+    EXPECT_EQ(session[0].summary().ended, "stopped");
     EXPECT_EQ(fault_of(session[0].summary()), std::nullopt);
     EXPECT_EQ(fault_of(session[1].summary()), Fault::device);
 }
