@@ -254,6 +254,7 @@ bool RawSource::prepare(BlockPool& pool, std::string& why)
     tracker_.reset(settings_.format.sample_bytes);
     round_ = 0;
     next_gap_ = 0;
+    evidence_ = {};
     torn_ = flushing_ = false;
     return true;
 }
@@ -286,6 +287,7 @@ void RawSource::report_gaps(std::uint64_t samples)
             gap.offset_min += round_;
             gap.offset_max += round_;
             tracker_.gap(gap);
+            evidence_[static_cast<std::size_t>(gap.evidence)] = true;
         }
         // A short file repeats more than once in a block.
         if (!settings_.loop || length_ == 0 || round_ + length_ >= end)
@@ -306,6 +308,9 @@ SourceStats RawSource::stats() const
 {
     SourceStats stats;
     stats.trailing = tracker_.left();
+    for (std::size_t i = 0; i < evidence_.size(); ++i)
+        if (evidence_[i])
+            stats.evidence.push_back(static_cast<Evidence>(i));
     return stats;
 }
 

@@ -10,6 +10,8 @@
 #include "file/sigmf/timeline.hpp"
 #include "sys/unique_fd.hpp"
 
+#include <array>
+
 namespace iio_stream::file {
 
 struct SourceSettings {
@@ -84,8 +86,9 @@ private:
     std::uint64_t length_ = 0; ///< samples in the file
     std::uint64_t round_ = 0;  ///< position where the current round of the file's gaps began
     std::size_t next_gap_ = 0;
-    bool torn_ = false;     ///< it ends in the middle of a sample
-    bool flushing_ = false; ///< the stream ends before it does
+    std::array<bool, 4> evidence_{}; ///< of the gaps that it has reported, by the recording
+    bool torn_ = false;              ///< it ends in the middle of a sample
+    bool flushing_ = false;          ///< the stream ends before it does
 };
 
 } // namespace iio_stream::file

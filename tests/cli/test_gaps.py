@@ -43,6 +43,20 @@ def test_zero_fill_of_a_gap_longer_than_the_pool_fills_exactly_that_gap(iio, tmp
         ramp(before) + bytes(4 * lost) + ramp(samples - before - lost, first=before + lost)
 
 
+@pytest.mark.parametrize("evidence", [["counter"], ["starvation"], ["overflow-bit", "dma-error"]])
+def test_a_recording_that_is_played_names_the_evidence_of_its_gaps(iio, tmp_path, evidence):
+    iio("record sim: rate=1M a.sigmf-meta --samples 5k")
+    path = tmp_path / "a.sigmf-meta"
+    metadata = json.loads(path.read_text())
+    metadata["annotations"] = [
+        {"core:sample_start": 1000 + i, "core:sample_count": 0, "iio_stream:lost_min": 10, "iio_stream:lost_max": 10,
+         "iio_stream:evidence": one} for i, one in enumerate(evidence)]
+    path.write_text(json.dumps(metadata))
+    gaps = iio("stream a.sigmf-meta null: --json").json["gaps"]
+    assert gaps == {"certain": len(evidence), "possible": 0, "lost_min": 10 * len(evidence),
+                    "lost_max": 10 * len(evidence), "evidence": evidence}
+
+
 def test_a_stall_is_a_loss_of_its_length(iio):
     summary = iio("stream sim: rate=1M stall_at=100k stall_for=50ms null: --samples 300k"
                   " --blocks 64 --json").json
