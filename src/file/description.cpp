@@ -50,7 +50,7 @@ std::vector<RecordedCapture> recorded_captures(const Json& metadata)
 RecordingDescription describe_recording(std::string_view text, const std::string& format)
 {
     refuse_long_metadata(text.size(), "");
-    Inspection found = inspect(parse_metadata(text, ""));
+    Inspection found = inspect(parse_metadata(text, ""), text);
     if (!found.obstacle.empty() && format.empty())
         throw Error(Fault::storage, EBADMSG, "read", "", found.obstacle,
                     "iio-stream verify lists all problems");

@@ -5,6 +5,7 @@
 #include "file/sigmf/archive.hpp"
 #include "file/sigmf/check.hpp"
 #include "file/sigmf/file_pair.hpp"
+#include "file/sigmf/metadata_reader.hpp"
 #include "file/wav/header.hpp"
 #include "file/wav/source.hpp"
 #include "sys/files.hpp"
@@ -43,7 +44,7 @@ RecordingFiles::RecordingFiles(const std::string& path, const std::string& forma
         begin = archive.data_begin;
         bytes = archive.data_bytes;
         metadata = archived_metadata(path, archive);
-        Inspection found = inspect(metadata);
+        Inspection found = inspect(metadata, archived_metadata_text(path, archive));
         problems = std::move(found.problems);
         if (found.obstacle.empty())
             contents = contents_of(found.repaired);
@@ -51,8 +52,9 @@ RecordingFiles::RecordingFiles(const std::string& path, const std::string& forma
     }
     if (!raw) {
         meta = pair_of(path).meta;
-        metadata = load_metadata(meta);
-        Inspection found = inspect(metadata);
+        const std::string text = load_metadata_text(meta);
+        metadata = parse_metadata(text, meta);
+        Inspection found = inspect(metadata, text);
         problems = std::move(found.problems);
         if (found.obstacle.empty())
             contents = contents_of(found.repaired);

@@ -95,6 +95,42 @@ def test_a_byte_order_of_single_bytes_is_ignored(iio, tmp_path):
     assert "cu8_le" in warning and '"cu8"' in warning
 
 
+TEXTS = {
+    "a byte order mark": (lambda text: "\ufeff" + text, "byte order mark", 1e6),
+    "a key of global twice": (lambda text: text.replace(
+        '"core:sample_rate": 1000000.0', '"core:sample_rate": 5, "core:sample_rate": 2e6'), "global: core:sample_rate", 2e6),
+    "a key of a capture twice": (lambda text: text.replace(
+        '"core:sample_start": 0', '"core:sample_start": 0, "core:sample_start": 0'), "captures[0]: core:sample_start", 1e6),
+    "a key of the metadata twice": (lambda text: text.replace(
+        '"annotations"', '"annotations": [], "annotations"'), "metadata: annotations", 1e6),
+    "a key of an extension's object twice": (lambda text: text.replace(
+        '"core:version"', '"core:geolocation": {"type": "Point", "coordinates": [1, 2], "type": "Point"}, "core:version"'),
+        "global: type", 1e6),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_what_rfc_8259_does_not_allow_plays_with_one_warning_and_fails_verify(iio, tmp_path, name):
+    """Section 8.1: no byte order mark. Section 4: the names within an object should be unique."""
+    change, words, rate = TEXTS[name]
+    data = write(tmp_path, "a")
+    path = tmp_path / "a.sigmf-meta"
+    iio("verify a.sigmf-meta")
+    path.write_text(change(path.read_text()))
+    played = iio("stream a.sigmf-meta out.ci16 --json")
+    assert (tmp_path / "out.ci16").read_bytes() == data and played.json["sample_rate"] == rate
+    [warning] = warnings_of(played)
+    assert words in warning
+    assert words in iio("verify a.sigmf-meta", status=5).err
+
+
+def test_the_same_name_in_two_objects_is_no_deviation(iio, tmp_path):
+    write(tmp_path, "a", captures=[{"core:sample_start": 0, "core:frequency": 1e6},
+                                   {"core:sample_start": 10, "core:frequency": 2e6}])
+    iio("verify a.sigmf-meta")
+    assert warnings_of(iio("stream a.sigmf-meta null:")) == []
+
+
 @pytest.mark.parametrize("direct", ["auto", "off"])
 @pytest.mark.parametrize("rounds", [1, 3])
 def test_headers_between_the_samples_and_trailing_bytes_are_left_out(iio, tmp_path, direct, rounds):

@@ -279,14 +279,20 @@ SigmfArchive read_archive(const std::string& path)
             data->begin,   data->bytes};
 }
 
-Json archived_metadata(const std::string& path, const SigmfArchive& archive)
+std::string archived_metadata_text(const std::string& path, const SigmfArchive& archive)
 {
     const sys::UniqueFd fd = sys::open_file(path, O_RDONLY);
     std::string text(static_cast<std::size_t>(archive.meta_bytes), '\0');
     const std::size_t got =
         sys::read_at(fd.get(), path, archive.meta_begin, std::as_writable_bytes(std::span(text)));
     text.resize(got);
-    return parse_metadata(text, path + ": " + detail::printable(archive.meta));
+    return text;
+}
+
+Json archived_metadata(const std::string& path, const SigmfArchive& archive)
+{
+    return parse_metadata(archived_metadata_text(path, archive),
+                          path + ": " + detail::printable(archive.meta));
 }
 
 } // namespace iio_stream::file

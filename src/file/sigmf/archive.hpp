@@ -25,6 +25,8 @@ bool is_archive(const std::string& path);
 /// for one with several recordings.
 SigmfArchive read_archive(const std::string& path);
 
+/// The text of the metadata in it.
+std::string archived_metadata_text(const std::string& path, const SigmfArchive& archive);
 /// The metadata in it. Throws like parse_metadata().
 Json archived_metadata(const std::string& path, const SigmfArchive& archive);
 

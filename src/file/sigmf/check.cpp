@@ -40,6 +40,82 @@ struct Place {
     }
 };
 
+/// Finds names that an object of a JSON text has more than once, of which the parser keeps the
+/// last.
+class NamesTwice final : public nlohmann::json_sax<Json> {
+public:
+    struct Found {
+        Place at;
+        std::string name;
+    };
+
+    bool start_object(std::size_t) override
+    {
+        begin_value();
+        levels_.push_back({.names = {}});
+        return true;
+    }
+    bool end_object() override { return end_level(); }
+    bool start_array(std::size_t) override
+    {
+        begin_value();
+        levels_.push_back({.is_array = true});
+        return true;
+    }
+    bool end_array() override { return end_level(); }
+    bool key(std::string& name) override
+    {
+        if (levels_.size() == 1)
+            top_ = name;
+        if (!levels_.back().names.insert(name).second && found.size() < kMost)
+            found.push_back({place(), name});
+        return true;
+    }
+    bool null() override { return begin_value(); }
+    bool boolean(bool) override { return begin_value(); }
+    bool number_integer(std::int64_t) override { return begin_value(); }
+    bool number_unsigned(std::uint64_t) override { return begin_value(); }
+    bool number_float(double, const std::string&) override { return begin_value(); }
+    bool string(std::string&) override { return begin_value(); }
+    bool binary(Json::binary_t&) override { return begin_value(); }
+    bool parse_error(std::size_t, const std::string&, const Json::exception&) override
+    {
+        return false;
+    }
+
+    std::vector<Found> found;
+
+private:
+    static constexpr std::size_t kMost = 1000;
+
+    struct Level {
+        bool is_array = false;
+        std::size_t values = 0;
+        std::set<std::string> names = {};
+    };
+
+    bool begin_value()
+    {
+        if (!levels_.empty())
+            ++levels_.back().values;
+        return true;
+    }
+    bool end_level()
+    {
+        levels_.pop_back();
+        return true;
+    }
+    Place place() const
+    {
+        if (levels_.size() == 1)
+            return {"metadata"};
+        return {top_, levels_[1].is_array ? levels_[1].values - 1 : 0};
+    }
+
+    std::vector<Level> levels_;
+    std::string top_; ///< the name, at the top, of what is being read
+};
+
 std::uint64_t start_in(const Json& one)
 {
     return one["core:sample_start"].get<std::uint64_t>();
@@ -49,6 +125,7 @@ std::uint64_t start_in(const Json& one)
 class Inspector {
 public:
     explicit Inspector(const Json& metadata) : repaired_(metadata) {}
+    void text(std::string_view text);
     Inspection inspect() &&;
 
 private:
@@ -344,6 +421,18 @@ void Inspector::extensions()
         global["core:extensions"] = kept;
 }
 
+void Inspector::text(std::string_view text)
+{
+    if (text.starts_with("\xEF\xBB\xBF"))
+        problem({"metadata"}, "a byte order mark", nullptr,
+                "is before the JSON text (RFC 8259, 8.1)", "; it is skipped");
+    NamesTwice names;
+    (void)Json::sax_parse(text, &names);
+    for (const NamesTwice::Found& one : names.found)
+        problem(one.at, one.name, nullptr, "is there more than once (RFC 8259, 4)",
+                "; the last one is read");
+}
+
 Inspection Inspector::inspect() &&
 {
     if (!repaired_.is_object()) {
@@ -392,6 +481,13 @@ Inspection Inspector::inspect() &&
 Inspection inspect(const Json& metadata)
 {
     return Inspector(metadata).inspect();
+}
+
+Inspection inspect(const Json& metadata, std::string_view text)
+{
+    Inspector inspector(metadata);
+    inspector.text(text);
+    return std::move(inspector).inspect();
 }
 
 std::string why_not_archived(const Json& metadata, const Inspection& found)

@@ -3,7 +3,9 @@
 
 #include "file/sigmf/datatype.hpp"
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace iio_stream::file {
@@ -20,6 +22,9 @@ struct Inspection {
     Json repaired;
 };
 Inspection inspect(const Json& metadata);
+/// The same, with what is wrong with the text that they were parsed from, although a tolerant
+/// parser reads it: RFC 8259 has no byte order mark, and no name twice in an object.
+Inspection inspect(const Json& metadata, std::string_view text);
 
 /// Why an archive does not take metadata in which inspect() has found this; "" if it does. Those of
 /// a recording of iio-stream have no problems unless they are damaged. Those of another program

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 namespace iio_stream::file {
 
@@ -129,16 +130,21 @@ void refuse_long_metadata(std::uint64_t bytes, const std::string& path)
         throw Error(Fault::storage, EBADMSG, "read", path, kMetadataTooLong);
 }
 
-Json load_metadata(const std::string& path)
+std::string load_metadata_text(const std::string& path)
 {
-    const auto text = sys::read_whole(path, kMostMetadata + 1);
+    auto text = sys::read_whole(path, kMostMetadata + 1);
     if (!text)
         throw Error(
             Fault::storage, ENOENT, "open", path, {},
             "a SigMF recording is a pair: NAME.sigmf-meta, NAME.sigmf-data; for raw samples "
             "give format=ci16_le; an IIO device is iio:NAME");
     refuse_long_metadata(text->size(), path);
-    return parse_metadata(*text, path);
+    return std::move(*text);
+}
+
+Json load_metadata(const std::string& path)
+{
+    return parse_metadata(load_metadata_text(path), path);
 }
 
 // The library's parser looks at all elements of an array after each of them if there is a function

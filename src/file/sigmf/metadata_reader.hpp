@@ -39,7 +39,9 @@ inline constexpr const char* kMetadataTooLong = "the metadata have more than 64 
 /// `path`.
 void refuse_long_metadata(std::uint64_t bytes, const std::string& path);
 
-/// Reads a metadata file. Throws a storage Error if it is missing, too long or not JSON.
+/// Reads a metadata file. Throws a storage Error if it is missing or too long.
+std::string load_metadata_text(const std::string& path);
+/// The same, parsed. Throws a storage Error also if it is not JSON.
 Json load_metadata(const std::string& path);
 /// The same from the text of the file `path`.
 Json parse_metadata(std::string_view text, const std::string& path);

@@ -87,8 +87,10 @@ SourceSettings settings_of_recording(Uri& uri)
     if (is_archive(path))
         archive = read_archive(path);
     const std::string& meta = archive ? path : files.meta;
+    const std::string text =
+        archive ? archived_metadata_text(path, *archive) : load_metadata_text(meta);
     const Inspection found =
-        inspect(archive ? archived_metadata(path, *archive) : load_metadata(meta));
+        inspect(archive ? archived_metadata(path, *archive) : parse_metadata(text, meta), text);
     const Json& metadata = found.repaired;
     const std::optional<Format> stated = take_stated_format(uri.options, metadata["global"]);
     if (!found.obstacle.empty() && !stated)
