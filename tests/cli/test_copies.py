@@ -115,6 +115,37 @@ def test_a_jump_of_the_index_is_a_gap_at_the_same_index(iio, tmp_path):
         assert gaps == {"certain": 1, "possible": 0, "lost_min": 500, "lost_max": 500}
 
 
+BACK = {"global": JUMP["global"],
+        "captures": [{"core:sample_start": 0, "core:global_index": 70},
+                     {"core:sample_start": 500, "core:global_index": 1000},
+                     {"core:sample_start": 600, "core:global_index": 0, "core:frequency": 2e6},
+                     {"core:sample_start": 700, "core:global_index": 150, "core:datetime": "2024-03-01T10:20:30.000Z"}],
+        "annotations": [{"core:sample_start": 650, "core:sample_count": 10, "core:label": "later"}]}
+
+
+@pytest.mark.parametrize("words", ["", "--on-gap zero-fill", "rotate_bytes=1200 --block-size 1200"])
+def test_the_copy_of_indexes_that_step_back_is_valid_and_has_the_same_gaps(iio, tmp_path, words):
+    """As two recordings in one file have them: 430 samples are lost before sample 500, and 50 before sample 700."""
+    write(tmp_path, BACK)
+    copied = iio(f"stream a.sigmf-meta b.sigmf-meta {words} --json")
+    assert copied.json["gaps"]["lost_min"] == copied.json["gaps"]["lost_max"] == 480
+    assert "does not keep core:global_index from sample 600 on" in route_of(copied)
+    for path in sorted(tmp_path.glob("b*.sigmf-meta")):
+        iio(f"verify {path.name}")
+    if words:
+        return
+    copy = read(tmp_path, "b")
+    assert [(one["core:sample_start"], one["core:global_index"]) for one in copy["captures"]] == [
+        (0, 70), (500, 1000), (600, 1100), (700, 1250)]
+    assert copy["captures"][2]["core:frequency"] == 2e6
+    assert copy["captures"][3]["core:datetime"] == BACK["captures"][3]["core:datetime"]
+    assert [(one["core:sample_start"], one["iio_stream:lost_min"]) for one in copy["annotations"]
+            if "iio_stream:lost_min" in one] == [(500, 430), (700, 50)]
+    assert BACK["annotations"][0] in copy["annotations"]
+    again = iio("stream b.sigmf-meta c.sigmf-meta --json")
+    assert "does not keep" not in route_of(again) and read(tmp_path, "c") == copy
+
+
 @pytest.mark.parametrize("index", [0, 70])
 def test_samples_before_the_first_capture_have_the_indexes_before_its_own(iio, tmp_path, index):
     """A file may begin before its first capture."""

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "file/sigmf/copied_metadata.hpp"
 
+#include "core/loss/losses.hpp"
 #include "file/sigmf/metadata_merge.hpp"
 #include "file/sigmf/metadata_reader.hpp"
+#include "file/sigmf/rules.hpp"
 #include "iio_stream/utc.hpp"
 
 #include <algorithm>
@@ -129,9 +131,36 @@ CopiedMetadata::CopiedMetadata(const std::string& text) : metadata_(Json::parse(
 {
     const Contents contents = contents_of(metadata_, Format()); // the stream's is known
     ours_ = contents.state.has_value();
-    timeline_ = Timeline(metadata_);
     first_index_ = contents.first_index;
     first_exact_ = contents.first_exact;
+    keep_indexes_rising(contents.gaps);
+    timeline_ = Timeline(metadata_);
+}
+
+// An index that steps back is not valid, and those after it count from it. The copy has in their
+// place the numbers of the samples, lost ones included: the losses are those of the original.
+void CopiedMetadata::keep_indexes_rising(std::vector<Gap> gaps)
+{
+    std::ranges::sort(gaps, {}, &Gap::offset_max);
+    auto gap = gaps.cbegin();
+    std::uint64_t index = 0, start = 0, lost = 0;
+    for (Json& capture : metadata_["captures"]) {
+        const std::uint64_t position = position_of(capture);
+        const std::uint64_t follows = index + (position - start);
+        index = capture.value("core:global_index", follows);
+        start = position;
+        for (; gap != gaps.cend() && gap->offset_max <= position; ++gap)
+            lost = detail::add_least(lost, gap->lost_min);
+        if (index < follows && !stepped_back_)
+            stepped_back_ = position;
+        if (!stepped_back_)
+            continue;
+        const std::uint64_t number = detail::add_least(first_index_ + position, lost);
+        if (number <= kMostCount)
+            capture["core:global_index"] = number;
+        else
+            capture.erase("core:global_index"); // it goes on from the capture before
+    }
 }
 
 void CopiedMetadata::add_global(Json& metadata) const
@@ -308,6 +337,9 @@ std::vector<std::string> CopiedMetadata::not_kept(bool hashed) const
     for (const char* key : kOfOriginal)
         if (global.contains(key) && !(hashed && key == std::string("core:sha512")))
             lacking.emplace_back(key);
+    if (stepped_back_)
+        lacking.emplace_back("core:global_index from sample " + std::to_string(*stepped_back_) +
+                             " on, where it steps back");
     const Json& captures = metadata_["captures"];
     if (std::any_of(captures.begin(), captures.end(), [](const Json& capture) {
             return capture.value("core:header_bytes", std::uint64_t{0}) != 0;

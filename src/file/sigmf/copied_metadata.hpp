@@ -53,7 +53,10 @@ private:
                         bool is_last) const;
     std::uint64_t end_of_capture(std::uint64_t position) const;
 
+    void keep_indexes_rising(std::vector<Gap> gaps);
+
     Json metadata_;
+    std::optional<std::uint64_t> stepped_back_; ///< position of the first index that steps back
     bool ours_ = false; ///< iio-stream wrote them: their losses are reported by the blocks
     Timeline timeline_;
     std::uint64_t first_index_ = 0;

@@ -97,17 +97,18 @@ std::vector<Loss> own_losses(const Json& annotations, std::uint64_t offset)
 std::vector<Loss> jumps_of(const Json& captures, std::uint64_t offset)
 {
     std::vector<Loss> gaps;
-    std::uint64_t ahead = 0;
+    std::uint64_t before = 0, index = 0; // of the capture before
     bool first = true;
     for (const Json& capture : captures) {
         const std::uint64_t start = count(capture, "core:sample_start", 0);
-        const std::uint64_t index = count(capture, "core:global_index", start + ahead);
-        if (!first && index > start && index - start > ahead) {
-            const std::uint64_t lost = index - start - ahead;
-            gaps.push_back({{start - offset, start - offset, lost, lost, Evidence::counter}});
-        }
-        ahead = index > start ? index - start : 0;
-        first = false;
+        const std::uint64_t follows = first ? start : index + (start - before);
+        index = count(capture, "core:global_index", follows);
+        if (!first && index > follows)
+            gaps.push_back({{start - offset, start - offset, index - follows, index - follows,
+                             Evidence::counter}});
+        if (std::exchange(first, false))
+            index = std::max(index, start);
+        before = start;
     }
     return gaps;
 }
