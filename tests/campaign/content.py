@@ -62,7 +62,7 @@ def check(out, number, sink, parts, found, recovered=False):
         restored = _restored(out, sink, part.data)
         drop = out.made.get("drop", 0)
         hints = [whole.end, whole.end + drop, drop, *(index - start for start, index, _, _ in part.captures)]
-        runs = samples.Runs(restored, source.sample_bytes, hints)
+        runs = samples.Runs(restored, source.sample_bytes, hints, source.zeros(1).view(np.uint8).reshape(-1))
         if restored.size == 0:
             continue
         _zeros(out, part, runs, found)

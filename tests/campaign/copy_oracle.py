@@ -83,7 +83,7 @@ def _expected_samples(out, original, end):
     rows = rows[:, copies.values_taken(made)]
     if not original.filling:
         return np.ascontiguousarray(rows)
-    whole = np.zeros((original.place(end - 1) + 1, rows.shape[1]), form.dtype)
+    whole = form.zeros(original.place(end - 1) + 1)[:, :rows.shape[1]].copy()
     whole[[original.place(at) for at in range(end)] if original.losses(end) else slice(None)] = rows
     return whole
 
@@ -99,7 +99,9 @@ def check(out, number, sink, parts, found):
     source = samples.Format(made["format"], values)
     target = samples.Format(sink.get("convert", made["format"]), values)
     wanted = _expected_samples(out, original, end)
-    is_unknown = len(wanted) > end and "u" in source.letter + target.letter  # SigMF does not say what silence is
+    # SigMF does not say what silence is. Unsigned I/Q pairs have a zero, real unsigned values none that is known.
+    is_pair = samples.Format(made["format"]).zero != 0
+    is_unknown = len(wanted) > end and not is_pair and "u" in source.letter + target.letter
     wanted = samples.convert(wanted.tobytes(), source, target) if source.name != target.name else \
         wanted.view(np.uint8).reshape(-1)
     data = np.concatenate([part.data for part in parts]) if parts else np.zeros(0, np.uint8)

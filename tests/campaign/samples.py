@@ -15,6 +15,11 @@ class Format:
         self.values = values or (2 if kind == "c" else 1)
         self.dtype = np.dtype((">" if order == "be" else "<") + letter + str(self.bits // 8))
         self.sample_bytes = self.values * self.dtype.itemsize
+        # The value that zero-fill writes: unsigned I/Q pairs are offset binary, rtl_sdr's cu8 for one.
+        self.zero = 1 << (self.bits - 1) if kind == "c" and letter == "u" else 0
+
+    def zeros(self, samples):
+        return np.full((samples, self.values), self.zero, self.dtype)
 
 
 def ramp(first, count):
@@ -76,10 +81,12 @@ def restored(data, target, source):
 class Runs:
     """Which parts of the ramp some bytes are: runs of (first sample, sample after it, offset of the
     stream's index from the file's, earliest sample that could be its first, latest that could be the one
-    after it). Zeros are not a run; next to them, the zeros that the ramp itself has may be theirs."""
+    after it). Zeros are not a run; next to them, the zeros that the ramp itself has may be theirs. `zero`: the bytes
+    of a sample that is zero."""
 
-    def __init__(self, data, sample_bytes, hints=()):
+    def __init__(self, data, sample_bytes, hints=(), zero=None):
         self.data, self.size = data, sample_bytes
+        self.zero = np.zeros(sample_bytes, np.uint8) if zero is None else zero
         self.count = len(data) // sample_bytes
         self.clear = max(0, self.count - 16 // sample_bytes - 1)  # after this there is no whole word to go by
         self.runs, self.strange = [], []
@@ -95,16 +102,19 @@ class Runs:
 
     def _before_zeros(self, begin, end):
         """Where the zeros after a run's end begin; its end if there are none."""
-        if end == self.count or self.data[end * self.size:][:self.size].any():
+        if end == self.count or not self._is_zero(end):
             return end
-        while end > begin and not self.data[(end - 1) * self.size:end * self.size].any():
+        while end > begin and self._is_zero(end - 1):
             end -= 1
         return end
 
+    def _is_zero(self, at):
+        return np.array_equal(self.data[at * self.size:(at + 1) * self.size], self.zero)
+
     def _skip(self, at):
-        rest = self.data[at * self.size:]
-        some = np.flatnonzero(rest)
-        zeros = (int(some[0]) if len(some) else len(rest)) // self.size
+        rest = self.data[at * self.size:self.count * self.size].reshape(-1, self.size)
+        some = np.flatnonzero((rest != self.zero).any(axis=1))
+        zeros = int(some[0]) if len(some) else len(rest)
         self.strange.append((at, at + max(zeros, 1), zeros > 0))
         return at + max(zeros, 1)
 

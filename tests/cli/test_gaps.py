@@ -43,6 +43,32 @@ def test_zero_fill_of_a_gap_longer_than_the_pool_fills_exactly_that_gap(iio, tmp
         ramp(before) + bytes(4 * lost) + ramp(samples - before - lost, first=before + lost)
 
 
+@pytest.mark.parametrize("name, zero", [("cu8", b"\x80\x80"), ("cu16_le", b"\0\x80\0\x80"), ("cu16_be", b"\x80\0\x80\0"),
+                                        ("ci8", b"\0\0"), ("ru8", b"\0"), ("cf32_le", bytes(8))])
+def test_zero_fill_of_unsigned_pairs_is_half_scale(iio, tmp_path, name, zero):
+    """They are offset binary: rtl_sdr's zero is 128 (127.5), and a byte of 0 would be negative full scale."""
+    iio(f"stream sim: rate=0 format={name} drop_at=5000 drop=3000 a.bin --samples 20k --on-gap zero-fill")
+    data, size = (tmp_path / "a.bin").read_bytes(), len(zero)
+    assert data[:5000 * size] == ramp(5000, sample_bytes=size)
+    assert data[5000 * size:8000 * size] == zero * 3000
+    assert data[8000 * size:] == ramp(12_000, 8000, size)
+
+
+@pytest.mark.parametrize("name", ["cu8", "cu16_le", "ci16_le", "ru8"])
+def test_a_recording_with_zeros_in_place_of_lost_samples_verifies(iio, tmp_path, name):
+    iio(f"stream sim: rate=1M format={name} drop_at=5000 drop=3000 a.sigmf-meta --samples 20k --on-gap zero-fill")
+    assert "3000 of them zeros" in iio("verify --pattern ramp a.sigmf-meta").out
+    data = bytearray((tmp_path / "a.sigmf-data").read_bytes())
+    data[len(data) * 6 // 20] ^= 1
+    (tmp_path / "a.sigmf-data").write_bytes(data)
+    assert "data where zeros should" in iio("verify --pattern ramp a.sigmf-meta", status=1).err
+
+
+def test_zero_fill_of_unsigned_pairs_is_zero_once_converted(iio, tmp_path):
+    iio("stream sim: rate=0 format=cu8 drop_at=5000 drop=3000 a.cf32 convert=cf32_le --samples 20k --on-gap zero-fill")
+    assert (tmp_path / "a.cf32").read_bytes()[5000 * 8:8000 * 8] == bytes(3000 * 8)
+
+
 @pytest.mark.parametrize("evidence", [["counter"], ["starvation"], ["overflow-bit", "dma-error"]])
 def test_a_recording_that_is_played_names_the_evidence_of_its_gaps(iio, tmp_path, evidence):
     iio("record sim: rate=1M a.sigmf-meta --samples 5k")

@@ -38,4 +38,16 @@ std::uint64_t load_storage(const ScanType& type, const std::byte* at) noexcept
     return type.big_endian ? swap_bytes(raw, type.storage_bits) : raw;
 }
 
+std::vector<std::byte> zero_sample(const Format& format)
+{
+    std::vector<std::byte> zero(format.sample_bytes);
+    for (const Channel& channel : format.channels)
+        if (channel.type.number == ScanType::Number::unsigned_integer &&
+            (channel.component == Component::in_phase ||
+             channel.component == Component::quadrature))
+            store_value(channel.type, std::uint64_t{1} << (channel.type.bits - 1),
+                        zero.data() + channel.offset);
+    return zero;
+}
+
 } // namespace iio_stream::detail

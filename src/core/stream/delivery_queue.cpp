@@ -1,16 +1,38 @@
 // SPDX-License-Identifier: MIT
 #include "core/stream/delivery_queue.hpp"
 
+#include "core/format/stored_value.hpp"
+
 #include <algorithm>
 #include <cstring>
 
 namespace iio_stream::detail {
 
-void DeliveryQueue::reset(std::size_t sample_bytes, bool fills)
+namespace {
+
+constexpr std::size_t kZeroBytes = 4096; ///< copied at a time
+
+// Empty if all bytes of a zero are 0.
+std::vector<std::byte> zeros_of(const Format& format)
+{
+    const std::vector<std::byte> zero = zero_sample(format);
+    std::vector<std::byte> zeros;
+    if (std::ranges::all_of(zero, [](std::byte b) { return b == std::byte{}; }))
+        return zeros;
+    do
+        zeros.insert(zeros.end(), zero.begin(), zero.end());
+    while (zeros.size() + zero.size() <= kZeroBytes);
+    return zeros;
+}
+
+} // namespace
+
+void DeliveryQueue::reset(const Format& format, bool fills)
 {
     pieces_.reset(2 * kMaxGaps + 2);
     spare_.reset();
-    sample_bytes_ = sample_bytes;
+    sample_bytes_ = format.sample_bytes;
+    zeros_ = fills ? zeros_of(format) : std::vector<std::byte>{};
     fills_ = fills;
 }
 
@@ -87,7 +109,11 @@ std::optional<Block> DeliveryQueue::make_zeros(const Zeros& zeros, BlockPool& po
     info.index_exact = zeros.index_exact;
     {
         const CpuWrite guard{*block};
-        std::memset(guard.bytes().data(), 0, info.bytes);
+        std::byte* const out = guard.bytes().data();
+        if (zeros_.empty())
+            std::memset(out, 0, info.bytes);
+        for (std::size_t done = 0; !zeros_.empty() && done < info.bytes; done += zeros_.size())
+            std::memcpy(out + done, zeros_.data(), std::min(zeros_.size(), info.bytes - done));
     }
     return std::move(*block).fill(info);
 }

@@ -3,18 +3,22 @@
 
 #include "core/base/fifo.hpp"
 #include "iio_stream/block.hpp"
+#include "iio_stream/format.hpp"
 
+#include <cstddef>
 #include <optional>
+#include <vector>
 
 namespace iio_stream::detail {
 
 /// What the source has delivered and the sinks are to get next: blocks, slices of them, and with
-/// --on-gap zero-fill zeros in place of lost samples, for which it keeps a block of the pool.
+/// --on-gap zero-fill zeros in place of lost samples, for which it keeps a block of the pool. The
+/// zero of an I/Q pair of unsigned values (offset binary) is half scale: 128 of cu8.
 /// Thread: one.
 class DeliveryQueue {
 public:
-    /// `sample_bytes`: of a sample. `fills`: zeros will be wanted.
-    void reset(std::size_t sample_bytes, bool fills);
+    /// `fills`: zeros will be wanted.
+    void reset(const Format& format, bool fills);
     bool empty() const noexcept { return pieces_.empty(); }
     void push(Block filled) { pieces_.push({std::move(filled), {}}); }
     /// The block in slices, with as many zeros between them as samples are known to be lost. A zero
@@ -44,6 +48,7 @@ private:
     Fifo<Piece> pieces_;
     std::optional<EmptyBlock> spare_; ///< for zeros: the source may have all others
     std::size_t sample_bytes_ = 1;
+    std::vector<std::byte> zeros_; ///< samples of zero, if their bytes are not all 0
     bool fills_ = false;
 };
 

@@ -67,7 +67,7 @@ void Engine::prepare()
     const std::size_t most = (choices.size() + 1) * (sinks_.size() + 1);
     std::string refusal = "everything was refused";
     for (std::size_t rounds = 0; rounds < most; ++rounds) {
-        deliveries_.reset(source_->format().sample_bytes, config_.on_gap == OnGap::zero_fill);
+        deliveries_.reset(source_->format(), config_.on_gap == OnGap::zero_fill);
         Plan plan = negotiate(*source_, name_, sinks_, sizing_.block_size, choices);
         if (config_.on_gap == OnGap::zero_fill)
             plan.cpu = CpuUse::mapped;
