@@ -267,11 +267,18 @@ void RawSource::stop() noexcept
     fd_.reset();
 }
 
-bool RawSource::on_timeout()
+// A pipe may take any time, unless the user has set a deadline. A disk has a deadline of its own.
+bool RawSource::on_timeout(std::optional<std::chrono::nanoseconds> chosen)
 {
     if (input_)
         input_->on_timeout();
-    return fd_.valid() && !sys::is_regular(fd_.get()); // a disk has a deadline of its own
+    if (!chosen || !fd_.valid() || sys::is_regular(fd_.get()))
+        return false;
+    const FileTarget& target = settings_.target;
+    throw Error(Fault::device, ETIMEDOUT, "read",
+                target.is_standard_stream ? "standard input" : target.path,
+                "no samples came within " + std::to_string(chosen->count() / 1'000'000) + " ms",
+                "--timeout waits longer; without it a pipe may take any time");
 }
 
 // The gaps that begin in the next `samples` samples, or before them.

@@ -69,7 +69,7 @@ public:
     SourceStats stats() const override;
     Tuning tuning() const override { return settings_.tuning; }
     std::shared_ptr<const std::string> metadata() const override { return settings_.metadata; }
-    bool on_timeout() override;
+    bool on_timeout(std::optional<std::chrono::nanoseconds> chosen) override;
 
 private:
     FileIoPlan io_plan(std::size_t block_size) const;

@@ -52,7 +52,10 @@ public:
     }
     Wait wait() override { return capture_->wait(); }
     std::size_t pending() const noexcept override { return capture_ ? capture_->pending() : 0; }
-    bool on_timeout() override { return capture_->on_timeout(); }
+    bool on_timeout(std::optional<std::chrono::nanoseconds>) override
+    {
+        return capture_->on_timeout();
+    }
     std::size_t extra_blocks_at_end() const noexcept override;
     void ends_at(std::uint64_t position) noexcept override { overflow_detector_.ends_at(position); }
     std::chrono::nanoseconds check() override;

@@ -103,7 +103,7 @@ Wait TcpSource::wait()
     return queue_.empty() ? Wait{} : Wait{group_->fd(), POLLIN};
 }
 
-bool TcpSource::on_timeout()
+bool TcpSource::on_timeout(std::optional<std::chrono::nanoseconds>)
 {
     if (sys::monotonic_ns() < patient_until_ns_)
         return false;

@@ -189,7 +189,7 @@ Wait ZmqSource::wait()
     return {socket_->fd(), POLLIN, deadline_.until_ns(), message_ || socket_->can(ZMQ_POLLIN)};
 }
 
-bool ZmqSource::on_timeout()
+bool ZmqSource::on_timeout(std::optional<std::chrono::nanoseconds>)
 {
     throw Error(Fault::device, ETIMEDOUT, "receive from", settings_.address,
                 "no message has come within the deadline",

@@ -36,7 +36,7 @@ public:
     bool flush() override { return flushing_ = true; }
     Wait wait() override;
     std::size_t pending() const noexcept override { return queue_.size(); }
-    bool on_timeout() override;
+    bool on_timeout(std::optional<std::chrono::nanoseconds> chosen) override;
     SourceStats stats() const override;
 
 private:

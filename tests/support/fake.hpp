@@ -72,7 +72,10 @@ public:
     Taken take() override;
     Wait wait() override;
     std::size_t pending() const noexcept override { return queue_.size(); }
-    bool on_timeout() override { return ++log_->timeouts > script_.attempts && !script_.unhurried; }
+    bool on_timeout(std::optional<std::chrono::nanoseconds>) override
+    {
+        return ++log_->timeouts > script_.attempts && !script_.unhurried;
+    }
     std::chrono::nanoseconds check() override;
     SourceStats stats() const override
     {

@@ -479,14 +479,9 @@ bool Engine::is_silent() noexcept
 // A source that has begun once more has the whole --duration again.
 void Engine::try_again(std::int64_t waited_ns, const char* hint)
 {
-    const bool timed_out = source_->on_timeout();
-    const bool is_pipe = timed_out && config_.source.scheme == "file";
-    if (is_pipe && config_.timeout.count() != 0)
-        throw Error(Fault::device, ETIMEDOUT, "read",
-                    config_.source.rest == "-" ? "standard input" : config_.source.rest,
-                    "no samples came within " + std::to_string(waited_ns / 1'000'000) + " ms",
-                    "--timeout waits longer; without it a pipe may take any time");
-    if (timed_out && !is_pipe)
+    const auto chosen =
+        config_.timeout.count() != 0 ? std::optional(config_.timeout) : std::nullopt;
+    if (source_->on_timeout(chosen))
         throw Error(Fault::device, ETIMEDOUT, "wait for a block", name_,
                     "no block arrived within " + std::to_string(waited_ns / 1'000'000) + " ms",
                     hint);

@@ -76,7 +76,10 @@ public:
         return {full_->fd(), POLLIN, 0, !armed || closing_.load(std::memory_order_acquire)};
     }
     std::size_t pending() const noexcept override { return pending_; }
-    bool on_timeout() override { return false; } // the caller may take any time
+    bool on_timeout(std::optional<std::chrono::nanoseconds>) override
+    {
+        return false; // the caller may take any time
+    }
 
     bool owns(const EmptyBlock& block) const noexcept
     {

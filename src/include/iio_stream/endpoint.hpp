@@ -125,8 +125,12 @@ public:
     /// What became known about its hop while streaming, for the route. After stop().
     virtual std::string remark() const { return ""; }
     /// The deadline has passed without a block. False: it has made another attempt, keep waiting.
-    /// True: an ordinary timeout. Throws if it knows better.
-    virtual bool on_timeout() { return true; }
+    /// True: an ordinary timeout. Throws if it knows better. `chosen`: the deadline, if the user
+    /// has set it (--timeout); empty: the default one.
+    virtual bool on_timeout([[maybe_unused]] std::optional<std::chrono::nanoseconds> chosen)
+    {
+        return true;
+    }
     /// Slow checks (hardware registers); first called right after start(), before the source thread
     /// runs. Returns when it wants to be called next.
     virtual std::chrono::nanoseconds check() { return std::chrono::hours(1); }

@@ -122,7 +122,7 @@ Wait FfsSource::wait()
 }
 
 // A host may pause as long as it likes.
-bool FfsSource::on_timeout()
+bool FfsSource::on_timeout(std::optional<std::chrono::nanoseconds>)
 {
     const Turn turn = function_->turn();
     check_patience(last_block_ns_, streaming_ ? "the program there has stopped sending"

@@ -39,7 +39,7 @@ public:
     bool flush() override { return true; } ///< whole blocks
     Wait wait() override;
     std::size_t pending() const noexcept override { return blocks_.size(); }
-    bool on_timeout() override;
+    bool on_timeout(std::optional<std::chrono::nanoseconds> chosen) override;
     SourceStats stats() const override;
 
 private:

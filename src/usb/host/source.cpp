@@ -128,7 +128,7 @@ Wait UsbSource::wait()
     return board_ ? Wait{board_->fd(), POLLIN} : Wait{-1, 0, reconnect_timer_.next_ns()};
 }
 
-bool UsbSource::on_timeout()
+bool UsbSource::on_timeout(std::optional<std::chrono::nanoseconds>)
 {
     return sys::monotonic_ns() >= patient_until_ns_;
 }

@@ -39,7 +39,7 @@ public:
     bool flush() override { return rest_.begin(board_ && bulk_receiver_); }
     Wait wait() override;
     std::size_t pending() const noexcept override { return queue_.size(); }
-    bool on_timeout() override;
+    bool on_timeout(std::optional<std::chrono::nanoseconds> chosen) override;
     SourceStats stats() const override;
     LinkState link() const noexcept override { return connection_.state(); }
     Tuning tuning() const override { return shape_.tuning; }
