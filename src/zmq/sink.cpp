@@ -28,7 +28,7 @@ std::optional<Hop> ZmqSink::plan(const MemoryTraits&, std::string&) const
     return hop;
 }
 
-bool ZmqSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
+bool ZmqSink::prepare(const StreamInfo& stream, BlockPool& pool, int, std::string& why)
 {
     detail::note_unsent_metadata(stream, why);
     timeout_ns_ = stream.timeout_ns;
@@ -51,7 +51,7 @@ bool ZmqSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     past_tallies_.clear();
     open();
     if (settings_.wait)
-        wait_for_peer(cancel);
+        wait_for_peer(stream.cancel_start);
     return true;
 }
 

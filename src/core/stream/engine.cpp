@@ -121,7 +121,7 @@ void Engine::prepare()
 void Engine::cancel_sinks() noexcept
 {
     for (auto& sink : sinks_)
-        sink->cancel_prepare();
+        sink->cancel_start();
 }
 
 void Engine::start_sinks()

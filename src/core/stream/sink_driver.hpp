@@ -52,9 +52,10 @@ struct SinkDriver {
     bool threaded = false;
     std::size_t sample_bytes = 1; ///< of the source's blocks
     std::unique_ptr<Ring> ring;   ///< to the worker thread
-    Fifo<Block> waiting; ///< without a worker thread: blocks given while the sink was not ready
-    sys::Event cancel;   ///< a blocked submit() must give up
-    sys::Event done;     ///< the worker thread has ended
+    Fifo<Block> waiting;     ///< without a worker thread: blocks given while the sink was not ready
+    sys::Event cancel;       ///< a blocked submit() or stop() must give up
+    sys::Event cancel_start; ///< a prepare() or start() that waits for a peer must give up
+    sys::Event done;         ///< the worker thread has ended
     std::shared_ptr<sys::Event>
         attention;     ///< the engine's, shared because a thread left behind outlives it
     Fifo<Given> given; ///< held by the sink

@@ -145,6 +145,7 @@ bool SinkLink::prepare(const StreamInfo& stream, BlockPool& pool,
     SinkDriver& s = *state_;
     StreamInfo info = stream;
     info.drops = drop_;
+    info.cancel_start = s.cancel_start.fd();
     BlockPool* blocks = &pool;
     if (s.converter) {
         s.converter->prepare(converter_memory_, stream.block_size, kConverterBlocks);
@@ -168,7 +169,7 @@ bool SinkLink::prepare(const StreamInfo& stream, BlockPool& pool,
     try {
         if (!s.sink->prepare(info, *blocks, s.cancel.fd(), why))
             return false;
-        s.cancel.clear(); // from here on it belongs to a blocked submit()
+        s.cancel_start.clear();
         s.threaded = s.sink->may_block() || s.converter != nullptr;
         return true;
     } catch (...) {
@@ -196,7 +197,7 @@ void SinkLink::start()
 {
     try {
         state_->sink->start();
-        state_->cancel.clear(); // as in prepare()
+        state_->cancel_start.clear();
     } catch (...) {
         throw current_error(state_->sink->fault());
     }
@@ -377,8 +378,8 @@ void SinkLink::finish_threaded(Stop how, const FinishLimits& limits, int abort_f
     }
     if (over) {
         thread_.join();
-        s.discard();      // blocks given while it was failing
-        s.cancel.clear(); // here, not in renew(): from then on it belongs to cancel_prepare()
+        s.discard(); // blocks given while it was failing
+        s.cancel.clear();
         return;
     }
     // Stuck in the kernel. It owns a share of its state and blocks; nothing waits for it.

@@ -47,8 +47,8 @@ public:
     /// Sink::prepare().
     bool prepare(const StreamInfo& stream, BlockPool& pool, std::shared_ptr<sys::Event> attention,
                  std::string& why);
-    /// On any thread or in a signal handler: a prepare() that waits for a peer gives up.
-    void cancel_prepare() noexcept { state_->cancel.set(); }
+    /// On any thread or in a signal handler: a prepare() or start() that waits for a peer gives up.
+    void cancel_start() noexcept { state_->cancel_start.set(); }
     void start();
     bool started() const noexcept { return started_; }
     /// Whether its start() is to wait for the other endpoints: it may replace an older file.

@@ -164,6 +164,8 @@ struct StreamInfo {
     /// The metadata of the recording that the samples come from: valid SigMF metadata (JSON), in
     /// which core:sample_start is the position of a sample in the stream. Null: there is none.
     std::shared_ptr<const std::string> metadata = nullptr;
+    /// Becomes readable when a prepare() or start() that waits for a peer must give up; -1: never.
+    int cancel_start = -1;
 };
 
 /// Who repeats the samples given to a device with cyclic=on.
@@ -216,7 +218,8 @@ public:
     /// reason in `why`.
     virtual std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const = 0;
 
-    /// Like Source::prepare(). `cancel` becomes readable when a blocked submit() must give up.
+    /// Like Source::prepare(). `cancel` becomes readable when a blocked submit() or stop() must
+    /// give up.
     virtual bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel,
                          std::string& why) = 0;
     virtual void start() {}

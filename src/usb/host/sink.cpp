@@ -55,8 +55,9 @@ std::optional<Hop> UsbSink::plan(const MemoryTraits& traits, std::string&) const
 bool UsbSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string&)
 {
     cancel_ = cancel;
+    cancel_start_ = stream.cancel_start;
     if (!board_) // the last stream ended without it
-        open_again(settings_.choice.wait_ns, kAppearNs);
+        open_again(settings_.choice.wait_ns, kAppearNs, cancel_start_);
     detail::require_same_layout(stream.format, shape_.format, board().name());
     timeout_ns_ = std::max(stream.timeout_ns, kLeastNs);
     parts_ = (pool.block_size() + shape_.wire_bytes - 1) / shape_.wire_bytes;
@@ -77,7 +78,7 @@ bool UsbSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
 
 void UsbSink::start()
 {
-    started_ = board().start(static_cast<unsigned>(Direction::to_board), cancel_);
+    started_ = board().start(static_cast<unsigned>(Direction::to_board), cancel_start_);
     progress_ns_ = sys::monotonic_ns();
     connection_.restored();
 }
@@ -104,7 +105,7 @@ try {
     if (!reconnect_timer_.is_time())
         return false;
     reconnect_timer_.note_attempt();
-    open_again(0, 0);
+    open_again(0, 0, cancel_);
     started_ = board().start(kStartAgain, cancel_);
     progress_ns_ = sys::monotonic_ns();
     connection_.restored();
@@ -116,10 +117,10 @@ try {
 }
 
 // It must accept the same as before: headers and blocks are made for that.
-void UsbSink::open_again(std::int64_t wait_ns, std::int64_t patience_ns)
+void UsbSink::open_again(std::int64_t wait_ns, std::int64_t patience_ns, int cancel)
 try {
-    board_.emplace(settings_.choice.waiting(wait_ns), cancel_);
-    const framing::PeerInfo info = board().info(patience_ns, cancel_);
+    board_.emplace(settings_.choice.waiting(wait_ns), cancel);
+    const framing::PeerInfo info = board().info(patience_ns, cancel);
     framing::check_same_shape(shape_to(info, board().name(), settings_.check), shape_,
                               board().name());
 } catch (const Error&) {

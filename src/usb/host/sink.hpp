@@ -40,7 +40,7 @@ public:
 
 private:
     BoardConnection& board() const noexcept { return **board_; }
-    void open_again(std::int64_t wait_ns, std::int64_t patience_ns);
+    void open_again(std::int64_t wait_ns, std::int64_t patience_ns, int cancel);
     void close_board() noexcept;
     void break_off(const Error& error);
     bool try_reconnect();
@@ -62,7 +62,7 @@ private:
     Started started_;
     std::size_t beginnings_ = 0; ///< since a block was sent
     std::int64_t timeout_ns_ = 0, progress_ns_ = 0;
-    int cancel_ = -1;
+    int cancel_ = -1, cancel_start_ = -1;
     std::uint64_t sequence_ = 0, next_index_ = 0;
     bool broken_ = false;   ///< by an error of the stream
     bool end_sent_ = false; ///< the board has everything, and may go
