@@ -11,6 +11,8 @@ import functools
 import os
 from typing import Any
 
+from ._printable import printable
+
 
 class Error(OSError):
     """A failed operation on a named object.
@@ -83,7 +85,8 @@ def fresh(error: Error) -> Error:
 
 def make(fault: str, errno: int, operation: str, object: str, detail: str, hint: str, text: str,
          held: int | None) -> Error:
-    """The exception for a C++ Error."""
+    """The exception for a C++ Error, or one like it. Its text is printable, whatever the object's name."""
+    detail, hint, text = printable(detail), printable(hint), printable(text)
     error = _class_for(fault, errno, held is not None)(errno, detail or os.strerror(errno), object or None)
     error.operation, error.object, error.detail, error.hint = operation, object, detail, hint
     error._words = (fault, errno, operation, object, detail, hint, text, held)

@@ -23,6 +23,8 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
+from ._printable import Parser, printable
+
 POLL = 0.2  #: seconds between looks at a file that has no more
 SETTLED = 1.0  #: seconds after which no one writes to a file that has another name now
 TRIES = 5  #: of --once, of what fails; it is tried forever without
@@ -226,7 +228,7 @@ def _teller() -> Callable[[Exception], Awaitable[None]]:
         nonlocal last
         if (now := f"{type(error).__name__}: {error}") != last:
             last = now
-            print(f"iio_stream.events: {now}", file=sys.stderr, flush=True)
+            print(f"iio_stream.events: {printable(now)}", file=sys.stderr, flush=True)
 
     return tell
 
@@ -242,13 +244,13 @@ def main(words: Sequence[str] | None = None) -> int:
         print(f"iio_stream.events: {error} (pip install 'iio-stream[events]')", file=sys.stderr)
         return 1
     except Exception as error:  # whatever the server or the network does
-        print(f"iio_stream.events: {type(error).__name__}: {error}", file=sys.stderr)
+        print(f"iio_stream.events: {type(error).__name__}: {printable(str(error))}", file=sys.stderr)
         return 1
     return 0
 
 
 def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m iio_stream.events",
         description="Passes the events of a file on to NATS JetStream, each until the server has stored it. "
                     "FILE.sent says how far it is: started again, it goes on there.")

@@ -11,7 +11,6 @@
 """
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ from typing import Any
 from . import _options
 from ._errors import Error
 from ._options import Duration, Endpoint, Rate, Size
+from ._printable import Parser, printable
 from .reader import source
 from .view_analysis import Analysis, View
 from .view_measurement import SeenGap
@@ -53,7 +53,7 @@ def look(endpoint: Endpoint, /, *, channel: str | None = None, bins: int = 1024,
 
 def main(words: Sequence[str] | None = None) -> int:
     """The command; returns its exit status."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m iio_stream.view", description="Spectrum, waterfall and constellation of samples.")
     parser.add_argument("source", help="a recording, or an endpoint such as iio:DEVICE, sim:, zmq:ADDRESS")
     parser.add_argument("options", nargs="*", metavar="KEY=VALUE", help="its options: format=ci16_le")
@@ -86,7 +86,7 @@ def main(words: Sequence[str] | None = None) -> int:
             from . import view_picture  # before the samples come: it may be missing
             view_picture.save(look(told.source, **limits, **options), told.output)
     except (Error, ImportError, OSError) as error:
-        print(f"iio_stream.view: {error}", file=sys.stderr)
+        print(f"iio_stream.view: {printable(str(error))}", file=sys.stderr)
         return 1
     return 0
 

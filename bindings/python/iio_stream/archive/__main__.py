@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._errors import Error
+from .._printable import Parser, printable
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -28,14 +29,14 @@ def main(words: Sequence[str] | None = None) -> int:
         picture.save(found.select(**chosen), told.output, lambda arrays: _computed(told.scheduler, arrays),
                      rows=told.rows, bins=told.bins, channel=told.channel)
     except (Error, ImportError, OSError) as error:
-        print(f"iio_stream.archive: {error}", file=sys.stderr)
+        print(f"iio_stream.archive: {printable(str(error))}", file=sys.stderr)
         return 1
     return 0
 
 
 def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m iio_stream.archive",
-                                     description="Recordings in folders and object storage.")
+    parser = Parser(prog="python -m iio_stream.archive",
+                    description="Recordings in folders and object storage.")
     spectrum = parser.add_subparsers(required=True, metavar="COMMAND").add_parser(
         "spectrum", help="a waterfall of all its samples, with the gaps")
     spectrum.add_argument("url", help="a folder, or s3://BUCKET/PREFIX")

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT
+"""Text from outside, such as the name of a file, for a terminal or a log, which it cannot control."""
+from __future__ import annotations
+
+import argparse
+import unicodedata
+from typing import NoReturn
+
+_DANGEROUS = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # control, direction of writing, not UTF-8, line breaks
+
+
+def printable(text: str) -> str:
+    """As the library does: bytes of dangerous characters become a backslash, an x and two digits."""
+    if text.isprintable():
+        return text
+    return "".join(_escaped(letter) if unicodedata.category(letter) in _DANGEROUS else letter
+                   for letter in text)
+
+
+def _escaped(letter: str) -> str:
+    # A byte that is not UTF-8 has become such a surrogate.
+    errors = "surrogateescape" if "\udc80" <= letter <= "\udcff" else "surrogatepass"
+    return "".join(f"\\x{byte:02x}" for byte in letter.encode(errors=errors))
+
+
+class Parser(argparse.ArgumentParser):
+    """Of a command's words, which may be names of files."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(printable(message))

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""What the package's commands print cannot control a terminal, whatever files and recordings are called."""
+import os
+import subprocess
+import sys
+import unicodedata
+
+import pytest
+from conftest import DEADLINE, PACKAGE
+
+import iio_stream as ios
+
+# What clears, sets a title, ends a line, is not UTF-8, is a control character of two bytes, turns writing.
+NASTY = b"a\x1b[2J\x1b]0;owned\x07b\nforged\xff\xc2\x9b31m\xe2\x80\xaed"
+
+
+def run(folder, *words):
+    """A string is split into words; %s in it is the name."""
+    arguments = [part.replace(b"%s", NASTY) for part in " ".join(words).encode().split()]
+    return subprocess.run([sys.executable, "-B", "-m", *arguments], cwd=folder, stdin=subprocess.DEVNULL,
+                          capture_output=True, timeout=DEADLINE, check=False,
+                          env={**os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONIOENCODING": "utf-8"})
+
+
+def check(output):
+    """It is UTF-8, has the name, and no character that controls anything."""
+    text = output.decode()
+    assert not {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")} - {"\n"}, ascii(text)
+    assert "owned" in text and not any(line.startswith("forged") for line in text.splitlines()), text
+
+
+@pytest.mark.parametrize("words", [
+    "view %s.sigmf-meta -o x.png", "view sim: %s -o x.png", "view sim: -o %s/x.png", "view sim: -o %s",
+    "view sim: --live --%s", "events %s/a nats://127.0.0.1:9 --%s"])
+def test_a_commands_errors_are_escaped(tmp_path, words):
+    done = run(tmp_path, f"iio_stream.{words}")
+    assert done.returncode != 0
+    check(done.stdout + done.stderr)
+
+
+@pytest.mark.parametrize("words", ["spectrum folder -o x.png", "spectrum %s -o x.png",
+                                   "spectrum folder -o x.png --%s",
+                                   "spectrum folder --on-damage leave-out -o x.png"])
+def test_names_in_an_archive_are_escaped(tmp_path, words):
+    pytest.importorskip("s3fs", reason="script/test has it in build/venv")
+    pytest.importorskip("dask.array", reason="script/test has it in build/venv")
+    folder = os.fsencode(tmp_path) + b"/folder/"
+    os.mkdir(folder)
+    for kind, content in ((b"meta", b"{"), (b"data", b"")):
+        with open(folder + NASTY + b".sigmf-" + kind, "wb") as file:
+            file.write(content)
+    done = run(tmp_path, f"iio_stream.archive {words}")
+    assert done.returncode != 0
+    check(done.stdout + done.stderr)
+
+
+def test_the_text_of_an_error_is_escaped_and_its_filename_is_not(tmp_path):
+    path = f"{tmp_path}/a\x1b[2J\n\x9b31m\u202ed.sigmf-meta"
+    with pytest.raises(ios.Error) as raised:
+        ios.open_recording(path)
+    assert f"{tmp_path}/a\\x1b[2J\\x0a\\xc2\\x9b31m\\xe2\\x80\\xaed" in str(raised.value)
+    assert str(raised.value).isprintable() and raised.value.filename == path
