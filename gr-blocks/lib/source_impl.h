@@ -78,7 +78,7 @@ private:
     void tag(const pmt::pmt_t& key, const pmt::pmt_t& value);
     void tag_origin();
     void tag_packet();
-    pmt::pmt_t time_of_next() const;
+    std::optional<pmt::pmt_t> time_of_next() const;
 
     const source_settings d_settings;
     const port_type& d_type;

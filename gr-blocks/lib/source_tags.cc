@@ -176,16 +176,21 @@ void source_impl::tag(const pmt::pmt_t& key, const pmt::pmt_t& value)
 }
 
 // As gr-uhd does: full seconds and the fraction, here of UTC; of the first sample of the item in which
-// the next one goes, as if all of them had come without a gap.
-pmt::pmt_t source_impl::time_of_next() const
+// the next one goes, as if all of them had come without a gap. No value if the time is not known, or was
+// before 1970: the tag's seconds have no sign.
+std::optional<pmt::pmt_t> source_impl::time_of_next() const
 {
     const ios::Time& time = d_block->filled.time();
+    if (d_rate <= 0 || time.ns == 0)
+        return std::nullopt;
     uint64_t later = d_block->end - d_next + d_part;
     for (const event& next : d_events)
         if (next.what == event::kind::gap_ends && next.at < d_block->end)
             later += next.gap.lost_min;
     int64_t ns = time.ns + (time.clock == ios::Clock::monotonic ? d_to_utc_ns : 0);
     ns -= std::llround(static_cast<double>(later) / d_rate * second_ns);
+    if (ns < 0)
+        return std::nullopt;
     return pmt::make_tuple(pmt::from_uint64(static_cast<uint64_t>(ns / second_ns)),
                            pmt::from_double(static_cast<double>(ns % second_ns) / second_ns));
 }
@@ -193,8 +198,8 @@ pmt::pmt_t source_impl::time_of_next() const
 void source_impl::tag_origin()
 {
     d_untold = false;
-    if (d_rate > 0 && d_block->filled.time().ns != 0)
-        tag(pmt::mp("rx_time"), time_of_next());
+    if (const auto time = time_of_next())
+        tag(pmt::mp("rx_time"), *time);
     if (d_rate > 0)
         tag(pmt::mp("rx_rate"), pmt::from_double(d_rate));
     if (d_tuning.frequency)

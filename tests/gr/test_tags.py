@@ -58,6 +58,25 @@ def test_a_recordings_frequency_is_tagged(tmp_path):
     assert Received(str(path)).tagged("rx_time") == []
 
 
+@pytest.mark.parametrize("begin, expected", [("1969-12-31T23:59:59.99Z", [10_000]),
+                                             ("1969-12-31T00:00:00Z", []),
+                                             ("1970-01-01T00:00:00.25Z", [0, 10_000])])
+def test_a_time_before_1970_is_not_tagged(tmp_path, begin, expected):
+    """The second capture begins 20 ms after the first, 10 ms of which were lost."""
+    (tmp_path / "a.sigmf-data").write_bytes(bytes(4 * 30_000))
+    captures = [{"core:sample_start": 0, "core:datetime": begin},
+                {"core:sample_start": 10_000, "core:global_index": 20_000}]
+    (tmp_path / "a.sigmf-meta").write_text(json.dumps({
+        "global": {"core:datatype": "ci16_le", "core:version": "1.2.5", "core:sample_rate": RATE},
+        "captures": captures, "annotations": []}))
+    made = Received(str(tmp_path / "a.sigmf-meta"))
+    assert [offset for offset, _ in made.tagged("rx_time")] == expected
+    first = datetime.datetime.fromisoformat(begin.replace("Z", "+00:00")).timestamp()
+    for offset, said in made.tagged("rx_time"):
+        assert abs(seconds(said) - first - (0.02 if offset else 0)) < 2e-6
+    assert made.tagged("rx_rate") == [(0, 1e6), (10_000, 1e6)]
+
+
 def test_a_loss_is_at_its_exact_sample():
     made = Received(DROP, "sc16", samples=COUNT)
     (offset, loss), = made.tagged("overflow")
