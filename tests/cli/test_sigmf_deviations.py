@@ -93,6 +93,41 @@ def test_a_byte_order_of_single_bytes_is_ignored(iio, tmp_path):
     assert played.json["sample_format"] == "cu8" and played.json["samples"] == len(data) // 2
     [warning] = warnings_of(played)
     assert "cu8_le" in warning and '"cu8"' in warning
+    assert "cu8_le" in iio("verify a.sigmf-meta", status=5).err
+
+
+@pytest.mark.parametrize("time, utc", [
+    ("2024-03-01T10:20:30", "2024-03-01T10:20:30Z"), ("2024-03-01 10:20:30.5z", "2024-03-01T10:20:30.5Z"),
+    ("2024-03-01T00:20:30+01:00", "2024-02-29T23:20:30Z"), ("2024-03-01T10:20:30-0930", "2024-03-01T19:50:30Z")])
+def test_a_time_of_another_form_is_read_as_utc(iio, tmp_path, time, utc):
+    write(tmp_path, "a", captures=[{"core:sample_start": 0, "core:datetime": time}])
+    iio("stream a.sigmf-meta b.sigmf-meta")
+    assert json.loads((tmp_path / "b.sigmf-meta").read_text())["captures"][0]["core:datetime"] == utc
+
+
+def test_what_is_unsorted_is_read_in_order(iio, tmp_path):
+    starts = [(0, 1e6), (300, 3e6), (700, 2e6)]
+    captures = [{"core:sample_start": at, "core:frequency": hertz} for at, hertz in starts]
+    annotations = [{"core:sample_start": at, "core:sample_count": 5} for at in (10, 350, 900)]
+    data = write(tmp_path, "a", captures=[captures[n] for n in (2, 0, 1)],
+                 annotations=[annotations[n] for n in (1, 2, 0)])
+    iio("stream a.sigmf-meta b.sigmf-meta")
+    copied = json.loads((tmp_path / "b.sigmf-meta").read_text())
+    assert copied["captures"] == captures and copied["annotations"] == annotations
+    assert (tmp_path / "b.sigmf-data").read_bytes() == data
+    iio("verify b.sigmf-meta")
+
+
+@pytest.mark.parametrize("key, place", [("core:header_bytes", "captures[0]"), ("core:trailing_bytes", "global")])
+def test_bytes_beside_the_samples_need_the_name_of_a_dataset(iio, tmp_path, key, place):
+    """They are left out in any case."""
+    data = write(tmp_path, "a")
+    edited(tmp_path, lambda m: (m["captures"][0] if "header" in key else m["global"]).update({key: 40}))
+    played = iio("stream a.sigmf-meta out.ci16")
+    assert (tmp_path / "out.ci16").read_bytes() == (data[40:] if "header" in key else data[:-40])
+    [warning] = warnings_of(played)
+    for said in (warning, iio("verify a.sigmf-meta", status=5).err):
+        assert f"{place}: {key} = 40 is used only with core:dataset" in said
 
 
 TEXTS = {

@@ -6,7 +6,7 @@ import ssl
 import subprocess
 
 import pytest
-from archives import COUNT, record, seven_parts
+from archives import COUNT, command, record, seven_parts
 
 import iio_stream as ios
 
@@ -202,3 +202,31 @@ def test_tls_is_checked(server, tmp_path, monkeypatch):
     assert push(tmp_path / "rec", f"s3://{server.bucket}")[0]["stored"] == 7
     secure.stop()
     assert len(secure.sent()) == 14 and not secure.badly_signed
+
+
+def test_metadata_of_more_than_64_mib_are_neither_pushed_nor_read_from_a_store(server, tmp_path):
+    """Its neighbours are."""
+    words, folder, url = "the metadata have more than 64 MiB", tmp_path / "rec", f"s3://{server.bucket}"
+    folder.mkdir()
+    for name in ("a", "most", "z"):
+        ios.record("sim:", folder / f"{name}.sigmf-meta", rate=0, samples=10)
+    for name, size in (("a", (64 << 20) + 1), ("most", 64 << 20)):
+        meta = folder / f"{name}.sigmf-meta"
+        meta.write_text(meta.read_text().ljust(size))
+    said, _ = push(folder, url, status=5)
+    assert said["stored"] == 2 and len(said["problems"]) == 1
+    assert "a.sigmf-meta" in said["problems"][0] and words in said["problems"][0]
+    kept = sorted(f"{name}.sigmf-{kind}" for name in ("most", "z") for kind in ("data", "meta"))
+    assert sorted(stored(url)) == kept
+    import boto3
+    for kind in ("data", "meta"):
+        boto3.client("s3").upload_file(str(folder / f"a.sigmf-{kind}"), server.bucket, f"a.sigmf-{kind}")
+    for place in (url, str(folder)):
+        said, _ = command("list", place)
+        assert [one["name"] for one in said["recordings"]] == ["most", "z"]
+        assert [(one["name"], one["what"]) for one in said["damaged"]] == [("a.sigmf-meta", words)]
+        said, err = command("pull", place, tmp_path / f"of {place[:2]}", status=5)
+        assert said["pulled"] == 2 and words in err
+        said, err = command("verify", place, status=5)
+        assert words in err and "a.sigmf-meta" in err
+        assert sorted(path.name for path in (tmp_path / f"of {place[:2]}").iterdir()) == kept

@@ -2,6 +2,7 @@
 """Recordings as arrays that are mapped and not read, and their gaps."""
 import errno
 import json
+import tarfile
 
 import numpy as np
 import pytest
@@ -128,6 +129,16 @@ def test_blocks_have_the_time_of_the_recording(tmp_path):
         assert block.time.utc.isoformat() == "2024-03-01T10:20:30.124000+00:00"
     with ios.source(tmp_path / "f.sigmf-meta", block_size=400) as rx:
         assert [block.time.utc.microsecond for block in rx] == list(range(123_100, 124_001, 100))
+
+
+def test_blocks_from_an_archive_have_the_time_of_the_recording(tmp_path):
+    foreign(tmp_path, [{"core:sample_start": 0, "core:datetime": "2024-03-01T10:20:30.123Z"}])
+    with tarfile.open(tmp_path / "f.sigmf", "w") as archive:
+        for kind in ("meta", "data"):
+            archive.add(tmp_path / f"f.sigmf-{kind}", f"f/f.sigmf-{kind}")
+    with ios.source(tmp_path / "f.sigmf") as rx:
+        [block] = rx
+        assert block.time.utc.isoformat() == "2024-03-01T10:20:30.124000+00:00"
 
 
 def test_the_time_of_blocks_goes_on_over_lost_samples_and_captures(tmp_path):
