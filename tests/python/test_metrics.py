@@ -82,6 +82,19 @@ def test_clients_that_are_slow_do_not_delay_others(stream):
         one.close()
 
 
+def test_silent_clients_are_left_after_two_seconds(stream):
+    """Those that are connected at one time are 32 at most: the others wait until they have been left."""
+    process, address = stream
+    host, port = address.rsplit(":", 1)
+    silent = [socket.create_connection((host.strip("[]"), int(port)), timeout=DEADLINE) for _ in range(40)]
+    with get(address) as answer:
+        assert answer.status == 200
+    for one in silent:
+        with one:
+            assert one.recv(1) == b""
+    assert process.poll() is None
+
+
 def test_only_this_machine_can_ask_by_default(stream):
     assert stream[1].startswith(("127.0.0.1:", "[::1]:"))
 
