@@ -187,6 +187,7 @@ def _together(out, name, parts, found):
     if len(ours) != 1 or others or (ours[0]["parts"], ours[0]["samples"]) != (len(parts), count):
         found.add("archive", f"{name} is listed as {ours}, with {others}; it has {count} samples in {len(parts)} parts")
         return
+    _oldest_first(out, name, parts, found)
     rate, full = parts[0].meta["global"].get("core:sample_rate"), [part for part in parts if part.data.size]
     if not rate or not full:
         return
@@ -194,6 +195,20 @@ def _together(out, name, parts, found):
     seconds = (last[1] - parts[0].captures[0][1] + full[-1].meta["global"]["iio_stream:samples"] - last[0]) / rate
     if ours[0]["seconds"] is None or abs(ours[0]["seconds"] - seconds) > 1e-6 * seconds + 1e-6:
         found.add("archive", f"{name} is listed as {ours[0]['seconds']} s long, its samples as {seconds} s")
+
+
+def _oldest_first(out, name, parts, found):
+    """What `archive prune` would remove of a recording are its first parts, whatever the clock showed."""
+    half = sum(len(part.data) for part in parts) // 2
+    words = ["archive", "prune", ".", "--keep-size", half, "--dry-run", f"--json={out.work}/prune.json"]
+    done = run.command(words, out)
+    if done.returncode != 0:
+        found.add("archive", f"prune: status {done.returncode}: {done.stderr[-300:]}")
+        return
+    removed = json.loads((out.work / "prune.json").read_text())["removed"]
+    going = sorted(one["name"] for one in removed if one["name"].startswith(name + "."))
+    if going != [part.name.removesuffix(".sigmf-meta") for part in parts][:len(going)]:
+        found.add("archive", f"prune would remove {going} of {len(parts)} parts")
 
 
 def _unwritten(out, parts):

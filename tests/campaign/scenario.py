@@ -218,7 +218,7 @@ def generate(seed, in_lab=False):
         of_copy(chance, made)
     if maybe(chance, 0.5 if made["source"] != "recording" else 0.1):
         made["trouble"] = trouble_of(chance, made)
-    if made["source"] == "sim" and maybe(chance, 0.2):
+    if made["source"] == "sim" and maybe(chance, 0.3):
         step_clock(chance, made)
     fewer_parts(made)
     return made
@@ -242,13 +242,20 @@ def of_copy(chance, made):
 
 
 def step_clock(chance, made):
-    """A recording in parts while the clock steps."""
+    """A recording in several parts while the clock steps. Only at a rate do captures have times, and only a
+    folder whose parts have all samples is listed as one recording."""
     made["clock"] = clock.generate(chance)
+    made.setdefault("rate", 4_000_000)
+    if "trouble" not in made:
+        made["samples"] = max(made["samples"], made["rate"] // 8)
     sink = made["sinks"][0]
     if sink["kind"] != "sigmf":
         made["sinks"][0] = sink = {"kind": "sigmf"}
-    if "rotate_bytes" not in sink and "rotate_time" not in sink:
-        sink["rotate_bytes"] = log_range(chance, 30_000, 1_000_000)
+    sink.pop("on-full", None)
+    if "rotate_time" not in sink:
+        size = samples.Format(sink.get("convert", made["format"]), made.get("channels")).sample_bytes
+        most = min(made["samples"], made["rate"] // 2) * size
+        sink["rotate_bytes"] = max(most // chance.choice([4, 8, 16]), 30_000)
     made["block_size"] = block_size(chance, made)
 
 
