@@ -124,6 +124,11 @@ def test_close_returns_the_summary_each_time():
     assert ios.source("sim:", rate=0).close().stats.samples == 0  # nothing was requested
 
 
+def test_a_stream_that_is_closed_before_its_start_has_not_ended_by_an_error():
+    summary = ios.source("sim:").close()
+    assert summary.ended == "signal" and summary.error is None and summary.stats.samples == 0
+
+
 def test_run_calls_with_each_block():
     seen = []
     summary = ios.source("sim:", rate=0, samples=100_000).run(lambda block: seen.append(len(block)))
