@@ -45,6 +45,8 @@ def test_the_recording_runs_as_printed(board, tmp_path):
     line, = re.findall(r"^iio-stream (play .*)$", README, re.MULTILINE)
     played = run(*line.split(), "--json", cwd=tmp_path).json
     assert played["bytes"] == 4 << 20 and played["samples"] == (4 << 20) // 4
+    hop, = [hop for hop in played["route"] if hop["mechanism"].startswith("convert")]
+    assert hop["mechanism"] == "convert:ci16_le" and hop["reason"] == "cf-ad9361-dds-core-lpc plays ci16_le"
 
 
 def lines_of(process):
