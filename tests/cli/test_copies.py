@@ -256,6 +256,25 @@ def test_what_iio_stream_has_recorded_is_copied_as_it_is(iio, tmp_path):
     assert read(tmp_path, "b") == meta
 
 
+def test_a_copy_of_some_channels_keeps_the_metadata(iio, tmp_path):
+    write(tmp_path, changed(TWO, lambda m: m["global"].update({"core:num_channels": 2})), samples=2000)
+    iio("stream a.sigmf-meta channels=voltage1_i,voltage1_q b.sigmf-meta")
+    copy = read(tmp_path, "b")
+    assert copy["captures"] == TWO["captures"] and copy["annotations"] == TWO["annotations"]
+    assert {key: copy["global"][key] for key in KEPT} == {key: TWO["global"][key] for key in KEPT}
+    assert copy["global"]["core:datatype"] == "ci16_le" and copy["global"].get("core:num_channels", 1) == 1
+
+
+def test_the_index_is_the_recordings_even_if_less_is_recorded_as_lost(iio, tmp_path):
+    iio("record sim: rate=1M drop_at=700 drop=10 a.sigmf-meta --samples 5k")
+    meta = read(tmp_path, "a")
+    assert meta["captures"][1]["core:global_index"] == 710
+    meta["annotations"][0].update({"iio_stream:lost_min": 4})
+    (tmp_path / "a.sigmf-meta").write_text(json.dumps(meta))
+    iio("stream a.sigmf-meta b.sigmf-meta")
+    assert [one.get("core:global_index", 0) for one in read(tmp_path, "b")["captures"]] == [0, 710]
+
+
 def test_what_a_copy_does_not_keep_is_named(iio, tmp_path):
     write(tmp_path, changed(TWO, lambda m: m["global"].update(
         {"core:sha512": "0" * 128, "core:data_doi": "10.1/a", "core:meta_doi": "10.1/b"})))
