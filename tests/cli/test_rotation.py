@@ -188,6 +188,38 @@ def test_samples_missing_before_a_later_part_are_counted_by_recover(iio, tmp_pat
     if next_journal == "there" and last:  # nothing follows it: the part after it was only made ready
         assert iio(f"recover k.0001{suffix} --json").json["missing_samples"] == 0
 
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
+def test_samples_missing_at_the_end_are_counted_by_the_files_own_journal(iio, tmp_path):
+    """It notes where the file is to end before the last write, which is padded to whole pages."""
+    words = "record sim: rate=0 pattern=ramp k --block-size 64Ki --samples 131073 --quiet".split()
+    recorder = subprocess.Popen([*SLOW_CUT, COMMAND, *words], cwd=tmp_path, stdin=subprocess.DEVNULL)
+    file = tmp_path / "k.sigmf-data"
+    try:
+        deadline = time.monotonic() + 60
+        while not (file.exists() and file.read_bytes()[512 << 10:][:4].strip(b"\0")):
+            assert recorder.poll() is None and time.monotonic() < deadline
+            time.sleep(0.001)
+        child, = pathlib.Path(f"/proc/{recorder.pid}/task/{recorder.pid}/children").read_text().split()
+        os.kill(int(child), signal.SIGKILL)
+    finally:
+        recorder.kill()
+        recorder.wait(30)
+    with file.open("rb") as data:
+        while not unlocked(data):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    if not file.with_name("k.sigmf-data.journal").exists():
+        pytest.skip("it was written through the page cache")
+    hole = subprocess.run(["fallocate", "-p", "-o", str(384 << 10), "-l", "1MiB", file], capture_output=True,
+                          check=False)
+    if hole.returncode != 0:
+        pytest.skip("no hole can be made: " + hole.stderr.decode())
+    done = iio("recover k.sigmf-meta --json", status=4)
+    assert (done.json["samples"], done.json["missing_samples"], done.json["next_part"]) == (98304, 32769, None)
+    assert "32769 samples are missing" in done.err
+
+
 @pytest.mark.parametrize("blocks", [2, 3])
 @pytest.mark.parametrize("words", ["x", "x.ci16"])
 def test_zeros_for_a_loss_that_is_longer_than_several_parts(iio, tmp_path, words, blocks):
