@@ -193,6 +193,24 @@ static bool sim_stall_over(struct sim_stream *s, ktime_t *until)
 	return true;
 }
 
+/* What the FIFO has lost among the scans before `end` is lost already. */
+static void sim_forget_pending(struct sim_stream *s, u64 end)
+{
+	struct sim_gap *gap;
+	u64 both;
+
+	for (gap = sim_first_pending(s); gap && gap->at < end; gap = sim_first_pending(s)) {
+		both = min(gap->lost, end - gap->at);
+		s->lost_pending -= both;
+		gap->lost -= both;
+		gap->at = end;
+		if (gap->lost)
+			return;
+		s->pending_first = (s->pending_first + 1) % SIM_PENDING_GAPS;
+		s->pending_count--;
+	}
+}
+
 static void sim_drop(struct sim_stream *s)
 {
 	struct sim_faults *f = &s->faults;
@@ -200,6 +218,7 @@ static void sim_drop(struct sim_stream *s)
 	u64 begin = div_u64(s->position, s->scan_bytes);
 
 	sim_jump(s, f->drop);
+	sim_forget_pending(s, begin + f->drop);
 	/* The data are made ahead of the clock, so with a clock the register shows the drop later. */
 	if (f->drop_xflow && s->rate && s->drop_count < SIM_PENDING_DROPS)
 		s->drops[s->drop_count++] = (struct sim_drop){ .begin = begin, .end = begin + f->drop };

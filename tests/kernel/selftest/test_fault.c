@@ -154,6 +154,17 @@ static void drops(void)
 		fail("the drop was not reported");
 }
 
+/* What a stalled core's FIFO loses may lie among the samples of a drop. */
+static void a_drop_over_an_overflow(void)
+{
+	struct gap gaps[2] = {
+		{ .delivered = 20500, .lost = 5000 },
+		{ .delivered = 20500, .lost = 99000 - (25500 - 21000) },
+	};
+
+	faulty_capture("rate=1000000 fifo=1000 stall_at=20000 stall_ms=100 drop_at=20500 drop=5000", gaps, 2);
+}
+
 static void dead_core(void)
 {
 	struct stream s;
@@ -258,6 +269,7 @@ const struct test fault_tests[] = {
 	{ "stall_with_loss", stall_with_loss, READING },
 	{ "stall_without_loss", stall_without_loss, READING },
 	{ "drops", drops, READING },
+	{ "a_drop_over_an_overflow", a_drop_over_an_overflow, READING },
 	{ "dead_core", dead_core, DMABUFS },
 	{ "short_block", short_block, READING },
 	{ "instant_completion", instant_completion, DMABUFS },
