@@ -37,7 +37,7 @@ from .devices import (
 )
 from .options import Option, options
 from .reader import Reader, Worker, source
-from .recording import Capture, RecordedGap, Recording, open_recording
+from .recording import Annotation, Capture, RecordedGap, Recording, open_recording
 from .samples import Samples
 from .session import Interrupted, Pipeline, Session
 from .stats import GapTotals, Hop, Playback, Route, SinkStats, Stats
@@ -45,14 +45,14 @@ from .summary import Latency, Summary
 from .writer import Writer, sink
 
 __all__ = [
-    "Attribute", "Block", "Buffer", "Capture", "Channel", "Check", "Device", "DeviceError", "DeviceInfo",
-    "EmptyBlock", "Error", "Format", "Gap", "GapTotals", "Hop", "Interrupted", "IoRow", "Latency",
-    "LostSamplesError", "Option", "Pipeline", "Playback", "PoolExhausted", "Probe", "ProbeRow", "Reader",
-    "RecordedGap", "Recording", "Recovery", "Route", "Samples", "Session", "SinkStats", "Stats",
-    "StorageError", "Summary", "Time", "Tuning", "UsageError", "Verdict", "Worker", "Writer", "__version__",
-    "attr", "bench", "bench_io", "check", "device", "devices", "doctor", "gadget", "open_recording",
-    "options", "play", "probe", "record", "recover", "schemes", "sink", "source", "stream", "tune", "uri",
-    "verify",
+    "Annotation", "Attribute", "Block", "Buffer", "Capture", "Channel", "Check", "Device", "DeviceError",
+    "DeviceInfo", "EmptyBlock", "Error", "Format", "Gap", "GapTotals", "Hop", "Interrupted", "IoRow",
+    "Latency", "LostSamplesError", "Option", "Pipeline", "Playback", "PoolExhausted", "Probe", "ProbeRow",
+    "Reader", "RecordedGap", "Recording", "Recovery", "Route", "Samples", "Session", "SinkStats", "Stats",
+    "StorageError", "Summary", "Time", "Tuning", "UsageError", "Verdict", "Worker", "Writer",
+    "__version__", "attr", "bench", "bench_io", "check", "device", "devices", "doctor", "gadget",
+    "open_recording", "options", "play", "probe", "record", "recover", "schemes", "sink", "source",
+    "stream", "tune", "uri", "verify",
 ]
 
 if TYPE_CHECKING:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Recordings as arrays, without reading them: SigMF, or raw samples."""
+"""Recordings as arrays, without reading them: SigMF, or raw samples; and their annotations."""
 from __future__ import annotations
 
 import errno
@@ -13,13 +13,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import _core, _sigmf
+from . import _annotations, _core, _metadata_file, _sigmf
+from ._annotations import Annotation
 from ._errors import Error, make
 from ._format import Format
+from ._options import usage
 from ._sigmf import Capture, RecordedGap
 from .reader import source
 
-__all__ = ["Capture", "RecordedGap", "Recording", "open_recording"]
+__all__ = ["Annotation", "Capture", "RecordedGap", "Recording", "open_recording"]
 
 _SUFFIXES = (".sigmf-meta", ".sigmf-data", ".sigmf")
 
@@ -29,7 +31,7 @@ class Recording:
     """A recording, opened by ``open_recording()``. ``array`` is read-only and mapped from the file, shape
     (samples, channels), so that only the parts you access are read; ``zeros`` are the samples [begin, end)
     in place of lost ones (``on_gap="zero-fill"``), which ``gaps`` do not list; ``metadata`` is the whole
-    SigMF object, empty for raw samples."""
+    SigMF object, empty for raw samples, and ``metadata_path`` its file, "" for raw samples."""
 
     path: str
     array: npt.NDArray[Any]
@@ -38,6 +40,7 @@ class Recording:
     gaps: tuple[RecordedGap, ...]
     zeros: tuple[tuple[int, int], ...]
     metadata: Mapping[str, Any]
+    metadata_path: str = ""
 
     def __len__(self) -> int:
         return len(self.array)
@@ -53,6 +56,85 @@ class Recording:
         last = [capture for capture in self.captures if capture.start <= sample][-1]
         return last.index + sample - last.start
 
+    @property
+    def annotations(self) -> tuple[Annotation, ...]:
+        """What ``metadata`` say about the samples, in the order of their start, iio-stream's notes of losses
+        and retunings included."""
+        return _annotations.annotations_of(self.metadata) if self.metadata else ()
+
+    def annotate(self, start: int, count: int | None = None, *, label: str | None = None,
+                 comment: str | None = None, frequency: tuple[float, float] | None = None,
+                 **others: Any) -> Annotation:
+        """Adds an annotation to the recording's metadata file and to ``annotations``, and returns it.
+
+        It is about ``count`` samples from ``start`` on, as ``array`` counts them; with count=None about all
+        up to the end of their capture. ``label`` is a word or two (SigMF recommends at most 20 characters),
+        ``comment`` any text. ``frequency`` is the lowest and the highest in Hz: of the spectrum if the
+        capture has a frequency, else of the baseband, where they may be negative. ``others`` are SigMF's
+        ``generator`` and ``uuid``, and keys of extensions that core:extensions declares:
+        ``**{"antenna:azimuth_angle": 90}``.
+
+        The file is replaced atomically, and all else in its text stays. Programs that annotate at once wait
+        for one another.
+
+        Raises UsageError for samples outside of the recording, edges in the wrong order, an argument that
+        SigMF does not know, and raw samples; TypeError for values of another type; StorageError if the files
+        cannot be changed: with EBUSY while they are recorded, with ESTALE if they are no longer those that
+        were opened.
+
+        >>> import tempfile
+        >>> from iio_stream import record
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     done = record("sim:", folder + "/a.sigmf-meta", rate="1M", samples=1000)
+        ...     open_recording(folder + "/a.sigmf-meta").annotate(200, 50, label="burst")
+        Annotation(start=200, count=50, label='burst', comment=None, frequency=None)
+        """
+        if not self.metadata_path:
+            raise usage(f"annotate {self.path}: raw samples have no metadata",
+                        f"iio-stream stream {self.path} NAME.sigmf-meta makes a recording of them")
+        one = _annotations.checked(self.path, len(self), start, count, label, comment, frequency, others)
+        made = _annotations.annotation(one["core:sample_start"], one)
+        path = os.path.realpath(self.metadata_path)
+        data = os.path.join(os.path.dirname(self.metadata_path), os.path.basename(self.path))
+        with _metadata_file.locked(path, data) as file:
+            text = self._with(one, path, data, file.read(_core.MOST_METADATA + 1))
+            _metadata_file.replace(path, file, text)
+            object.__setattr__(self, "metadata", json.loads(text))
+        return made
+
+    def _with(self, one: dict[str, Any], path: str, data: str, text: bytes) -> bytes:
+        """The text of the metadata file at ``path`` with one more annotation."""
+        try:
+            self._refuse_changed(text, path, data)
+            metadata = json.loads(text)
+            _annotations.refuse_undeclared(one, metadata, path)
+            one["core:sample_start"] += _annotations.first_sample(metadata)
+            longer = _annotations.with_annotation(text.decode(), one).encode()
+            _sigmf.describe(longer)
+        except Error:
+            raise
+        except (ValueError, TypeError, RecursionError) as error:
+            raise _metadata_file.failed(errno.EBADMSG, path, str(error), "") from None
+        if len(longer) > _core.MOST_METADATA:
+            raise _metadata_file.failed(errno.EFBIG, path, "the metadata would have more than 64 MiB",
+                                        "no reader takes more: annotate a part of the recording")
+        return longer
+
+    def _refuse_changed(self, text: bytes, path: str, data: str) -> None:
+        """Samples are counted in the recording that was opened."""
+        told = _sigmf.describe(text)
+        if told.state == "recording":
+            raise _metadata_file.failed(errno.EBUSY, path, "it is still being recorded, or was interrupted",
+                                        f"after an interruption: iio-stream recover {path}")
+        if told.format.sample_bytes != self.format.sample_bytes:
+            raise _metadata_file.failed(errno.ESTALE, path, f"its samples are {told.format.name}, and were "
+                                        f"opened as {self.format.name}", "open it again, without format=")
+        headers = sum(size for _, size in told.headers) + told.trailing_bytes
+        samples = told.samples_in(data, os.path.getsize(data) - headers)
+        if samples != len(self):
+            raise _metadata_file.failed(errno.ESTALE, path, f"it has {samples} samples, and had {len(self)} "
+                                        "when it was opened", "open it again")
+
 
 def open_recording(path: str | os.PathLike[str], /, *, format: str = "") -> Recording:
     """Maps a recording: SigMF by any of its names, or raw samples whose format is given by the suffix or
@@ -66,6 +148,8 @@ def open_recording(path: str | os.PathLike[str], /, *, format: str = "") -> Reco
     name = os.fspath(path)
     stem = next((name[:-len(suffix)] for suffix in _SUFFIXES if name.endswith(suffix)), name)
     if stem == name and not os.path.exists(name + ".sigmf-meta"):
+        if "://" in name and not os.path.exists(name):
+            raise failed(errno.ENOENT, name, "", _way_to(name))
         with source(name, **({"format": format} if format else {})) as rx:
             shape = rx.format
         first = Capture(0, 0, True, None, None)
@@ -77,9 +161,18 @@ def open_recording(path: str | os.PathLike[str], /, *, format: str = "") -> Reco
     except OSError as error:
         if isinstance(error, Error):
             raise
-        raise failed(error.errno or errno.EIO, meta, "") from None
+        raise failed(error.errno or errno.EIO, meta, "", _way_to(name)) from None
     except ValueError as error:
         raise failed(errno.EBADMSG, meta, f"the metadata make no sense: {error}") from None
+
+
+def _way_to(name: str) -> str:
+    """A hint for what is no recording in this machine's files."""
+    if "://" in name:
+        return "iio_stream.archive.open() reads object stores, and iio-stream archive pull copies from them"
+    if name.endswith(".sigmf") and os.path.isfile(name):
+        return f"it is an archive: tar -xf {name} unpacks it, iio_stream.source({name!r}) reads it in place"
+    return ""
 
 
 def _sigmf_recording(meta: str, text: bytes, format: str) -> Recording:
@@ -100,7 +193,8 @@ def _sigmf_recording(meta: str, text: bytes, format: str) -> Recording:
                       f"iio_stream.source({meta!r}) reads the samples alone")
     header = sum(size for _, size in told.headers)
     array = _mapped(data, told.format, None if format else told.samples, header, told.trailing_bytes)
-    return Recording(data, array, told.format, told.captures, told.gaps, told.zeros, json.loads(text))
+    return Recording(data, array, told.format, told.captures, told.gaps, told.zeros, json.loads(text),
+                     os.path.abspath(meta))
 
 
 def _mapped(data: str, shape: Format, samples: int | None, begin: int = 0,
