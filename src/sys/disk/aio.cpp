@@ -30,8 +30,11 @@ std::size_t aio_take(aio_context_t context, std::span<io_event> events) noexcept
 {
     // No time, in whatever width this call has for it: 32-bit processors have several.
     const std::array<std::uint64_t, 2> at_once{};
-    const long count = ::syscall(__NR_io_getevents, context, 0L, static_cast<long>(events.size()),
-                                 events.data(), at_once.data());
+    long count = 0;
+    do
+        count = ::syscall(__NR_io_getevents, context, 0L, static_cast<long>(events.size()),
+                          events.data(), at_once.data());
+    while (count < 0 && errno == EINTR); // what is complete would never be announced again
     return count > 0 ? static_cast<std::size_t>(count) : 0;
 }
 
