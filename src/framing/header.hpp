@@ -54,6 +54,11 @@ struct Header {
     static std::optional<Header> decode(std::span<const std::byte> bytes) noexcept;
 };
 
+/// For the first header of a stream whose source cannot detect losses: any number of samples may be
+/// lost anywhere after it.
+inline constexpr Header::Loss kUndetectedLosses{0, static_cast<std::int64_t>(kLastIndex), 0,
+                                                kUnknown, Evidence::starvation};
+
 /// The gaps of a block that begins at sample `position`, merged.
 std::optional<Header::Loss> merge_losses(std::span<const Gap> gaps,
                                          std::uint64_t position) noexcept;

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <sys/uio.h>
+#include <utility>
 
 namespace iio_stream::tcp {
 
@@ -64,6 +65,8 @@ bool TcpSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     confirmed_ = true;
     sequence_ = next_index_ = breaks_ = resent_ = 0;
     trailing_.reset();
+    detects_losses_ = stream.detects_losses;
+    is_first_header_ = true;
     rendezvous_->start_waiting(settings_.wait_ns);
     return true;
 }
@@ -101,6 +104,8 @@ void TcpSink::accept_peer(Peer peer)
                                                                         sys::realtime_ns()})});
     if (request.stream_id == stream_id_)
         confirm_before(request.sequence);
+    else
+        is_first_header_ = true;
     progress_ns_ = sys::monotonic_ns();
     rendezvous_->stop_waiting();
     has_receiver_.store(true, std::memory_order_release);
@@ -193,6 +198,8 @@ void TcpSink::send_queued()
 bool TcpSink::send_front(Outgoing& one)
 {
     if (offset_ == 0) {
+        if (one.filled && std::exchange(is_first_header_, false) && !detects_losses_)
+            one.header.loss = framing::merged(one.header.loss, framing::kUndetectedLosses);
         one.header.encode(header_);
         if (one.filled)
             access_.emplace(*one.filled);

@@ -79,6 +79,8 @@ private:
     std::array<std::byte, 16> ack_{};
     std::size_t ack_filled_ = 0;
     bool watching_output_ = false, broken_ = false, ending_ = false, confirmed_ = true;
+    bool detects_losses_ = true;  ///< StreamInfo::detects_losses
+    bool is_first_header_ = true; ///< the next one, of those that the peer gets
     std::uint64_t sequence_ = 0, next_index_ = 0;
     std::uint64_t breaks_ = 0, resent_ = 0;
     std::int64_t timeout_ns_ = 0, progress_ns_ = 0;

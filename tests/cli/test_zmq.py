@@ -248,6 +248,61 @@ def test_without_an_index_losses_are_not_ruled_out(start, peer, tmp_path):
     assert gaps["lost_max"] is None and gaps["evidence"] == [] and gaps["lost_min"] == 0
 
 
+def says_that_losses_are_unknown(iio, recording, samples):
+    """By the metadata and by each reader of them."""
+    metadata = json.loads(recording.read_text())
+    annotation, = [one for one in metadata["annotations"] if "iio_stream:lost_min" in one]
+    assert (annotation["core:sample_start"], annotation["core:sample_count"]) == (0, samples)
+    assert (annotation["iio_stream:lost_min"], annotation["iio_stream:lost_max"]) == (0, None)
+    checked = iio("verify", recording, "--max-lost 0 --json", status=4).json
+    assert checked["recording"]["gaps"]["lost_max"] is None
+    summary = iio("stream", recording, "null: --max-lost 0 --json", status=4).json
+    assert (summary["gaps"]["possible"], summary["gaps"]["lost_max"]) == (1, None)
+
+
+@pytest.mark.parametrize("options, names", [("", ["x"]), ("rotate_bytes=4Ki", ["x.0000", "x.0001", "x.0002"])])
+def test_a_recording_without_an_index_says_that_its_losses_are_unknown(iio, start, peer, tmp_path, options, names):
+    push = peer(zmq.PUSH)
+    port = push.bind_to_random_port("tcp://127.0.0.1")
+    taker = start(f"record zmq:tcp://127.0.0.1:{port} pattern=pull format=ci16_le rate=1M x.sigmf-meta {options}"
+                  " --block-size 4Ki --samples 3072 --timeout 50s --max-lost 0 --json")
+    push.send(ramp(3072))
+    out, err = taker.communicate(timeout=DEADLINE)
+    assert taker.returncode == 4 and json.loads(out)["gaps"]["lost_max"] is None, err
+    for name in names:
+        says_that_losses_are_unknown(iio, tmp_path / f"{name}.sigmf-meta", 3072 // len(names))
+    listed = iio("archive list . --json").json
+    assert [one["gaps"]["lost_max"] for one in listed["recordings"]] == [None]  # parts are one recording
+
+
+def test_a_killed_recording_without_an_index_says_so_too(iio, start, peer, tmp_path):
+    push = peer(zmq.PUSH)
+    port = push.bind_to_random_port("tcp://127.0.0.1")
+    taker = start(f"record zmq:tcp://127.0.0.1:{port} pattern=pull format=ci16_le rate=1M x.sigmf-meta engine=buffered"
+                  " --block-size 4Ki --timeout 50s")
+    push.send(ramp(1024))
+    journal, end = tmp_path / "x.sigmf-data.journal", time.monotonic() + DEADLINE
+    while not (journal.exists() and b'"bytes":4096' in journal.read_bytes()):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    taker.kill()
+    taker.wait()
+    iio("recover x.sigmf-meta", status=None)
+    says_that_losses_are_unknown(iio, tmp_path / "x.sigmf-meta", 1024)
+
+
+def test_a_link_passes_on_that_losses_are_unknown(iio, start, peer, tmp_path, port):
+    push = peer(zmq.PUSH)
+    source = push.bind_to_random_port("tcp://127.0.0.1")
+    relay = start(f"stream zmq:tcp://127.0.0.1:{source} pattern=pull format=ci16_le rate=1M tcp:127.0.0.1:{port}"
+                  " --samples 1024 --timeout 50s --json")
+    taker = start(f"record tcp:127.0.0.1:{port} wait=20s x.sigmf-meta --timeout 50s --json")
+    push.send(ramp(1024))
+    assert summary_of(relay)["gaps"]["lost_max"] is None
+    assert summary_of(taker)["gaps"]["lost_max"] is None
+    says_that_losses_are_unknown(iio, tmp_path / "x.sigmf-meta", 1024)
+
+
 @pytest.mark.parametrize("parts, options, word", [
     ([make_index(0, 0), bytes(40)], "", "index=on"),
     ([bytes(40)], "index=on", "index=on"),

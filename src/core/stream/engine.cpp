@@ -81,6 +81,7 @@ void Engine::prepare()
         stream.format = source_->format();
         pool_->set_sample_timing(stream.format.sample_bytes, stream.format.sample_rate);
         stream.metadata = source_->metadata();
+        stream.detects_losses = !source_->live() || !source_->stats().evidence.empty();
         // A file is read ahead while the sinks get ready. A device's blocks are not: they would be
         // stuck in it if a sink failed, and sinks try out DMABUFs first.
         if (accepted && !source_->live() && !pool_->traits().attachable)
@@ -94,7 +95,7 @@ void Engine::prepare()
             source_->stop();
             continue;
         }
-        if (source_->live() && source_->stats().evidence.empty())
+        if (!stream.detects_losses)
             counters_.lose_count();
         route_ = std::move(plan.route);
         route_.front().page_bytes = pool_->traits().page_bytes;

@@ -82,6 +82,7 @@ bool SigmfSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, s
         0) // where it begins is told with its first block; until then the journal alone knows
         metadata_["captures"][0]["iio_stream:index_exact"] = false;
     sample_bytes_ = stream.format.sample_bytes;
+    detects_losses_ = stream.detects_losses;
     cancel_ = cancel;
     complete_ = noted_ = started_ = false;
     stream_error_.clear();
@@ -181,6 +182,8 @@ Outcome SigmfSink::outcome() const
     Outcome outcome = log_.outcome();
     outcome.samples = log_.samples();
     outcome.tunings = tunings_.tunings();
+    if (!detects_losses_)
+        add_loss(outcome.losses, {{0, outcome.samples, 0, kUnknown, Evidence::starvation}});
     return outcome;
 }
 
@@ -231,7 +234,9 @@ void SigmfSink::submit(Block filled)
     record_start();
     if (data_->journal() && tunings_.complete_until() != kUnknown)
         data_->journal()->set_retunings_final_before(tunings_.complete_until());
-    if (filled.losses_final_before() != kUnknown)
+    if (!detects_losses_) // after a kill, too, any number may be lost from the first sample on
+        data_->set_losses_final_before(0);
+    else if (filled.losses_final_before() != kUnknown)
         data_->set_losses_final_before(log_.losses_final_before());
     data_->submit(std::move(filled));
 }
@@ -293,7 +298,7 @@ void SigmfSink::close(Stop how)
 // losses and retunings, should this program be killed before they are concluded.
 void SigmfSink::publish_so_far() noexcept
 {
-    if (log_.outcome().losses.empty() && !tunings_.tunings().changed)
+    if (detects_losses_ && log_.outcome().losses.empty() && !tunings_.tunings().changed)
         return;
     try {
         Json metadata = metadata_;

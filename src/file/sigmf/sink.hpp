@@ -101,9 +101,10 @@ private:
     std::shared_ptr<const CopiedMetadata> original_; ///< if the samples are those of a recording
     std::size_t sample_bytes_ = 1;
     int cancel_ = -1;
-    bool open_ = false;     ///< the files are ours
-    bool started_ = false;  ///< and older ones are replaced
-    bool complete_ = false; ///< and ended as intended
+    bool open_ = false;          ///< the files are ours
+    bool started_ = false;       ///< and older ones are replaced
+    bool complete_ = false;      ///< and ended as intended
+    bool detects_losses_ = true; ///< StreamInfo::detects_losses
     LossLog log_;
     TuningLog tunings_;
     bool noted_ = false;                 ///< the first block, by start_with()

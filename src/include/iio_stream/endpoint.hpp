@@ -166,6 +166,9 @@ struct StreamInfo {
     std::shared_ptr<const std::string> metadata = nullptr;
     /// Becomes readable when a prepare() or start() that waits for a peer must give up; -1: never.
     int cancel_start = -1;
+    /// False: the source is live and has no evidence, so any number of samples may be lost
+    /// anywhere.
+    bool detects_losses = true;
 };
 
 /// Who repeats the samples given to a device with cyclic=on.

@@ -150,11 +150,13 @@ void FfsSink::close_files() noexcept
     event_sender_.reset();
 }
 
-void FfsSink::on_start(std::uint32_t stream_id, bool)
+void FfsSink::on_start(std::uint32_t stream_id, bool again)
 {
     stream_id_ = stream_id;
     streaming_ = true;
     pass_over_all();
+    if (!again && !detects_losses_)
+        passed_ = framing::merged(passed_, framing::kUndetectedLosses);
 }
 
 void FfsSink::on_stop()
@@ -192,6 +194,7 @@ void FfsSink::reset(const StreamInfo& stream, BlockPool& pool)
     again_ = false;
     sequence_ = next_index_ = number_ = unheard_ = resent_ = failed_ = blocks_ = 0;
     passed_.reset();
+    detects_losses_ = stream.detects_losses;
     trailing_.reset();
     stream_error_.reset();
     dmabuf_ = wants_dmabufs(pool.traits());

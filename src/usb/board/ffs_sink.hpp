@@ -86,6 +86,7 @@ private:
     std::uint64_t sequence_ = 0, next_index_ = 0, number_ = 0;
     std::optional<framing::Header::Loss> passed_; ///< in skipped blocks, for the next header
     std::optional<framing::Header::Loss> trailing_;
+    bool detects_losses_ = true; ///< StreamInfo::detects_losses
     std::optional<Error> stream_error_;
     std::uint64_t unheard_ = 0, resent_ = 0, failed_ = 0, blocks_ = 0;
 };

@@ -69,6 +69,7 @@ bool UsbSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     left_.reset(capacity_);
     held_ = beginnings_ = 0;
     sequence_ = next_index_ = 0;
+    detects_losses_ = stream.detects_losses;
     trailing_.reset();
     broken_ = end_sent_ = false;
     confirmed_ = true;
@@ -138,6 +139,8 @@ void UsbSink::submit(Block filled)
     for (std::uint64_t first = 0; first < samples; first += most, ++parts) {
         Block part = filled.slice(first, std::min(most, samples - first), sample);
         framing::Header header = framing::describe(part, shape_.wire_bytes);
+        if (sequence_ == 0 && !detects_losses_)
+            header.loss = framing::merged(header.loss, framing::kUndetectedLosses);
         header.sequence = sequence_++;
         if (shape_.check != framing::Check::none)
             header.checksum = framing::checksum_of(part);

@@ -70,6 +70,7 @@ private:
     ReconnectTimer reconnect_timer_;
     detail::ConnectionState connection_;
     std::optional<framing::Header::Loss> trailing_;
+    bool detects_losses_ = true; ///< StreamInfo::detects_losses
 };
 
 } // namespace iio_stream::usb
