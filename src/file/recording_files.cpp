@@ -7,6 +7,7 @@
 #include "file/sigmf/file_pair.hpp"
 #include "file/sigmf/metadata_reader.hpp"
 #include "file/wav/header.hpp"
+#include "file/wav/output_header.hpp"
 #include "file/wav/source.hpp"
 #include "sys/files.hpp"
 #include "sys/stream_file.hpp"
@@ -31,6 +32,8 @@ RecordingFiles::RecordingFiles(const std::string& path, const std::string& forma
         journal = read_journal(data);
         begin = header.begin;
         bytes = journal ? header.file_bytes : header.samples() * header.format.sample_bytes;
+        if (!header.has_length && header.begin == kWavHeaderBytes)
+            unsized_bytes = header.file_bytes;
         return;
     }
     if (raw && !(format + suffix.format).empty())

@@ -24,6 +24,8 @@ struct RecordingFiles {
     std::uint64_t other_bytes = 0; ///< of them, in headers and after the last sample
     bool archived = false;         ///< in a SigMF archive, which is never changed
     std::uint64_t begin = 0;       ///< bytes of `data` before the samples
+    /// The length of a WAV file of ours that was interrupted: its header has no sizes.
+    std::optional<std::uint64_t> unsized_bytes;
 
     RecordingFiles(const std::string& path, const std::string& format);
     std::size_t sample_bytes() const

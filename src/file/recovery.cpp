@@ -108,6 +108,8 @@ std::uint64_t valid_bytes_on_disk(int fd, const std::string& data,
 
 std::uint64_t valid_bytes_of(const RecordingFiles& o, int fd)
 {
+    if (!o.journal && o.unsized_bytes)
+        return o.begin + o.bytes;      // these are whole samples
     if (!o.journal && !o.unfinished()) // what follows its samples is no one's that we know
         return std::min(o.bytes / o.sample_bytes(), o.contents.samples.value_or(kUnknown)) *
                o.sample_bytes();
@@ -163,7 +165,7 @@ bool needs_recovery(const RecordingFiles& o)
 {
     if (!o.contents.layout.is_plain()) // no recording of ours has headers
         return false;
-    return o.journal || o.unfinished() || o.bytes % o.sample_bytes() != 0 ||
+    return o.journal || o.unfinished() || o.unsized_bytes || o.bytes % o.sample_bytes() != 0 ||
            (o.contents.samples && *o.contents.samples != o.bytes / o.sample_bytes());
 }
 
@@ -190,11 +192,11 @@ try {
     refuse_others(unlocked);
     const sys::UniqueFd fd = open_for_recovery(unlocked);
     const RecordingFiles o(path, format); // no one changes it any more
-    done.bytes_before = o.bytes;
+    done.bytes_before = o.unsized_bytes.value_or(o.bytes);
     done.bytes = valid_bytes_of(o, fd.get());
     done.samples = (done.bytes - std::min(o.begin, done.bytes)) / o.sample_bytes();
     find_missing(o, done);
-    if (done.bytes != o.bytes) {
+    if (done.bytes != done.bytes_before) {
         done.tail = keep_tail(fd.get(), o.data, done.bytes);
         sys::truncate_file(fd.get(), o.data, done.bytes);
     }

@@ -351,6 +351,36 @@ def test_a_killed_recording_is_read_as_far_as_it_goes(iio, start, tmp_path, engi
     assert samples > 0 and soundfile.info(path).frames == samples
 
 
+@pytest.mark.parametrize("part", [0, 3], ids=["whole samples", "part of a sample"])
+def test_recover_writes_the_sizes_of_a_file_without_a_journal(iio, start, tmp_path, part):
+    recorder = start("record sim: rate=1M pattern=ramp a.wav engine=buffered --quiet")
+    path, deadline = tmp_path / "a.wav", time.monotonic() + DEADLINE
+    while not (path.exists() and path.stat().st_size > 4096):
+        assert time.monotonic() < deadline and recorder.poll() is None
+        time.sleep(0.05)
+    recorder.kill()
+    recorder.wait()
+    assert not (tmp_path / "a.wav.journal").exists()
+    whole = (path.stat().st_size - 4096) // 4 * 4 + 4096
+    os.truncate(path, whole)
+    with open(path, "ab") as file:
+        file.write(b"\7" * part)
+    recovered = iio("recover a.wav --json").json
+    assert recovered["needed"] and recovered["samples"] == (whole - 4096) // 4
+    assert path.stat().st_size == whole
+    assert struct.unpack_from("<I", path.read_bytes(), 4)[0] == whole - 8
+    assert struct.unpack_from("<I", path.read_bytes(), 4092)[0] == whole - 4096
+    iio("verify --pattern ramp a.wav")
+    assert not iio("recover a.wav --json").json["needed"]
+
+
+def test_recover_leaves_the_file_of_another_program(iio, tmp_path):
+    written = riff(fmt(), b"data" + struct.pack("<I", 0xffffffff), size=0xffffffff) + PAIRS.tobytes()
+    (tmp_path / "a.wav").write_bytes(written)
+    iio("recover a.wav")
+    assert (tmp_path / "a.wav").read_bytes() == written
+
+
 def test_an_existing_file_and_a_pipe_are_refused(iio, iq, tmp_path):
     before = iq.read_bytes()
     assert "overwrite=on" in iio("record sim: rate=1M iq.wav --samples 10", status=5).err

@@ -249,6 +249,7 @@ void HeaderReader::find_samples(const Chunk& data, WavHeader& header) const
     const std::uint64_t there = file_bytes_ - data.begin;
     if (const auto length = length_of(data); !length) {
         header.end = header.begin + there / frame_ * frame_;
+        header.has_length = false;
         header.remark = "the WAV header does not say how long it is, as if its recorder had been "
                         "killed: it is read to the end of the file";
         if (there % frame_ != 0)

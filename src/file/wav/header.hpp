@@ -22,7 +22,8 @@ struct WavHeader {
     std::uint64_t file_bytes = 0;
     std::optional<double> frequency;    ///< Hz, from "auxi"
     std::optional<std::int64_t> utc_ns; ///< of the first sample, from "auxi"
-    std::string remark;                 ///< where the header does not say its length; "" if it does
+    bool has_length = true;             ///< the header says where the samples end
+    std::string remark;                 ///< for a header without a length; otherwise ""
 
     std::uint64_t samples() const noexcept;
 };
