@@ -6,6 +6,8 @@
 #include "file/parts/part_series.hpp"
 #include "file/parts/rotating_sink.hpp"
 #include "file/parts/uploads.hpp"
+#include "file/sigmf/archive.hpp"
+#include "file/sigmf/file_pair.hpp"
 #include "file/sigmf/sink.hpp"
 #include "file/sigmf/source.hpp"
 #include "file/sink.hpp"
@@ -53,6 +55,10 @@ std::unique_ptr<Part> make_recording(Uri& uri, SinkSettings settings, bool in_pa
     if (sys::is_directory(path) || path.ends_with('/'))
         throw Error(Fault::storage, EISDIR, "open", path, {},
                     "a recording needs a name: " + path + "/NAME");
+    if (is_archive(path)) // otherwise a reader of this name would get the archive's samples
+        fail_usage(path + " is an archive, which is read under this name and never changed",
+                   pair_of(path).meta +
+                       " names the recording; iio-stream archive pack makes an archive of it");
     SigmfSettings sigmf = SigmfSettings::from(uri.options, path, settings.overwrite);
     if (in_parts) {
         sigmf.series = sigmf.files;

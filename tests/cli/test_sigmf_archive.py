@@ -50,6 +50,18 @@ def plays(iio, tmp_path):
     return check
 
 
+@pytest.mark.parametrize("options", ["", "overwrite=on", "rotate_bytes=4Ki"])
+def test_a_recording_does_not_take_the_name_of_an_archive(pair, tar, plays, iio, tmp_path, options):
+    pair()
+    tar("-cf", "arch.sigmf", "rec")
+    refused = iio(f"record sim: arch.sigmf {options} --samples 100 --block-size 4Ki", status=2).err
+    assert "arch.sigmf is an archive" in refused and "arch.sigmf-meta names the recording" in refused
+    assert not list(tmp_path.glob("arch.*sigmf-*"))
+    plays()
+    iio("record sim: new.sigmf --samples 100")
+    assert iio("verify new.sigmf --json").json["samples"] == 100
+
+
 @pytest.mark.parametrize("form", ["ustar", "pax", "gnu", "v7", "oldgnu"])
 def test_every_format_of_tar_plays_and_verifies(pair, tar, plays, form):
     pair()
