@@ -24,6 +24,19 @@ def test_stop_ends_before_the_gap_with_status_4(iio, tmp_path):
     assert (tmp_path / "a.ci16").read_bytes() == ramp(5000)
 
 
+@pytest.mark.parametrize("block", ["64Ki", "4000"])
+def test_stop_counts_no_loss_after_its_end_whatever_the_size_of_a_block(iio, tmp_path, block):
+    (tmp_path / "d.sigmf-data").write_bytes(bytes(40_000))
+    (tmp_path / "d.sigmf-meta").write_text(json.dumps({
+        "global": {"core:datatype": "ci16_le", "core:sample_rate": 1e6, "core:version": "1.2.5"}, "annotations": [],
+        "captures": [{"core:sample_start": 0}, {"core:sample_start": 3000, "core:global_index": 3500},
+                     {"core:sample_start": 6000, "core:global_index": 16_500}]}))
+    summary = iio(f"stream d.sigmf-meta null: --on-gap stop --block-size {block} --json", status=4).json
+    gaps = summary["gaps"]
+    assert (summary["ended"], summary["samples"], summary["source"]["produced_samples"]) == ("gap", 3000, 3500)
+    assert (gaps["certain"], gaps["lost_min"], gaps["lost_max"]) == (1, 500, 500)
+
+
 def test_zero_fill_keeps_every_sample_in_place(iio, tmp_path):
     summary = iio(f"{LOSSY} a.ci16 --samples 20k --on-gap zero-fill --json").json
     assert summary["gaps"]["lost_min"] == 100

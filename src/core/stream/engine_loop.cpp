@@ -149,13 +149,15 @@ void Engine::accept(Block filled)
     limits_.follow_block(filled, source_->format().sample_bytes, complete_ns(filled));
     end_before_gaps(filled);
     const Gap* first = nullptr;
-    for (const Gap& gap : filled.gaps()) {
-        if (!matters(gap, filled))
-            continue;
-        count_loss(gap);
-        if (first == nullptr || gap.offset_min < first->offset_min)
+    for (const Gap& gap : filled.gaps())
+        if (matters(gap, filled) && (first == nullptr || gap.offset_min < first->offset_min))
             first = &gap;
-    }
+    // A gap that ends the stream is its last loss, apart from those in what the sinks already have.
+    const bool stops = first != nullptr && config_.on_gap == OnGap::stop;
+    for (const Gap& gap : filled.gaps())
+        if (matters(gap, filled) &&
+            (!stops || gap.offset_min <= first->offset_min || gap.offset_min < filled.position()))
+            count_loss(gap);
     if (first == nullptr || config_.on_gap == OnGap::mark)
         return pass_on(std::move(filled));
     if (config_.on_gap == OnGap::zero_fill)
