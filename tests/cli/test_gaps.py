@@ -37,6 +37,17 @@ def test_stop_counts_no_loss_after_its_end_whatever_the_size_of_a_block(iio, tmp
     assert (gaps["certain"], gaps["lost_min"], gaps["lost_max"]) == (1, 500, 500)
 
 
+@pytest.mark.parametrize("date", ["1969-12-31T23:59:59Z", "1950-01-01T00:00:00Z", "1970-01-01T00:00:01Z",
+                                  "2024-01-01T00:00:00Z"])
+def test_the_samples_of_a_recording_have_no_latency(iio, tmp_path, date):
+    (tmp_path / "d.sigmf-data").write_bytes(bytes(40_000))
+    (tmp_path / "d.sigmf-meta").write_text(json.dumps({
+        "global": {"core:datatype": "ci16_le", "core:sample_rate": 1e6, "core:version": "1.2.5"}, "annotations": [],
+        "captures": [{"core:sample_start": 0, "core:datetime": date}]}))
+    summary = iio("stream d.sigmf-meta null: --json").json
+    assert set(summary["latency_us"].values()) == {0}
+
+
 def test_zero_fill_keeps_every_sample_in_place(iio, tmp_path):
     summary = iio(f"{LOSSY} a.ci16 --samples 20k --on-gap zero-fill --json").json
     assert summary["gaps"]["lost_min"] == 100

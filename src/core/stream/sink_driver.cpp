@@ -102,7 +102,9 @@ bool SinkDriver::take_one()
 
 void SinkDriver::hand_over(Block filled)
 {
-    Given one{filled.buffer_time().ns, filled.bytes() / sample_bytes, filled.bytes()};
+    const Time& time = filled.buffer_time();
+    const std::int64_t complete_ns = time.clock == Clock::monotonic ? time.ns : 0;
+    Given one{complete_ns, filled.bytes() / sample_bytes, filled.bytes()};
     try {
         if (converter)
             filled = converter->process(filled);
@@ -128,7 +130,7 @@ void SinkDriver::account()
         delivered.store(delivered.load(std::memory_order_relaxed) + one.samples,
                         std::memory_order_relaxed);
         bytes.store(bytes.load(std::memory_order_relaxed) + one.bytes, std::memory_order_relaxed);
-        if (one.complete_ns != 0) // zeros in place of lost samples have no time
+        if (one.complete_ns != 0) // neither zeros nor the samples of a recording have a time here
             latency.add(now - one.complete_ns);
         finish_one();
     }
