@@ -147,6 +147,13 @@ void FileSink::prepare_wav(const StreamInfo& stream)
         wav_.utc_ns = sys::realtime_ns();
 }
 
+void FileSink::note_what_is_not_kept(const StreamInfo& stream, std::string& why) const
+{
+    detail::note_unsent_metadata(stream, why);
+    if (is_wav())
+        detail::add_clause(why, not_kept_in_wav(wav_));
+}
+
 // Opens the file again, because its own descriptor may be for direct I/O.
 void FileSink::write_wav_header(std::optional<std::uint64_t> data_bytes) const
 {
@@ -176,13 +183,13 @@ bool FileSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, st
     const OpenFile file{fd_.get(), settings_.target.path, header_bytes()};
     if (io_plan().engine == IoEngine::buffered) {
         output_ = make_buffered_output(file, cancel, settings_.sync_every);
-        detail::note_unsent_metadata(stream, why);
+        note_what_is_not_kept(stream, why);
         return true;
     }
     auto direct =
         std::make_unique<DirectOutput>(file, direct_settings(stream, pool), stream, pool, cancel);
     why = direct->remark();
-    detail::note_unsent_metadata(stream, why);
+    note_what_is_not_kept(stream, why);
     output_ = std::move(direct);
     return true;
 }

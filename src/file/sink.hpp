@@ -81,6 +81,7 @@ private:
     std::uint64_t header_bytes() const noexcept { return is_wav() ? kWavHeaderBytes : 0; }
     void begin_journal();
     void prepare_wav(const StreamInfo& stream);
+    void note_what_is_not_kept(const StreamInfo& stream, std::string& why) const;
     void write_wav_header(std::optional<std::uint64_t> data_bytes) const;
     void refuse_other_samples(const Format& format) const;
     DirectSettings direct_settings(const StreamInfo& stream, const BlockPool& pool) const;

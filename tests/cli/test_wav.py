@@ -381,6 +381,32 @@ def test_recover_leaves_the_file_of_another_program(iio, tmp_path):
     assert (tmp_path / "a.wav").read_bytes() == written
 
 
+@pytest.mark.parametrize("words, says", [
+    ("rate=1.5", "whole samples per second: 1.5 become 2"),
+    ("rate=48000.5", "whole samples per second: 48000.5 become 48001"),
+    ("rate=1M frequency=5.8G", "frequencies up to 4.29 GHz: 5800000000 Hz is left out"),
+    ("rate=1M frequency=100.25", "a frequency of 100.25 Hz becomes 100"),
+])
+@pytest.mark.parametrize("options", ["", " engine=buffered", " rotate_bytes=64Ki"])
+def test_the_route_names_what_the_header_does_not_hold(iio, tmp_path, words, says, options):
+    (tmp_path / "a.ci16").write_bytes(PAIRS.tobytes())
+    summary = iio(f"stream a.ci16 {words} a.wav{options} --json").json
+    assert says in summary["route"][-1]["reason"]
+
+
+def test_the_route_names_nothing_that_the_header_holds(iio, tmp_path):
+    (tmp_path / "a.ci16").write_bytes(PAIRS.tobytes())
+    summary = iio("stream a.ci16 rate=48k frequency=433.92M a.wav --json").json
+    assert "header of a WAV" not in json.dumps(summary["route"])
+
+
+def test_a_rate_that_would_become_0_is_refused_with_its_value(iio, tmp_path):
+    (tmp_path / "a.ci16").write_bytes(PAIRS.tobytes())
+    refused = iio("stream a.ci16 rate=0.4 a.wav", status=2).err
+    assert "0.4 would become 0" in refused and "has none" not in refused
+    assert not (tmp_path / "a.wav").exists()
+
+
 def test_an_existing_file_and_a_pipe_are_refused(iio, iq, tmp_path):
     before = iq.read_bytes()
     assert "overwrite=on" in iio("record sim: rate=1M iq.wav --samples 10", status=5).err

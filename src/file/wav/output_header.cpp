@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "file/wav/output_header.hpp"
 
+#include "core/base/text.hpp"
 #include "file/sigmf/datatype.hpp"
 #include "file/wav/header.hpp"
 #include "iio_stream/error.hpp"
@@ -10,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <string_view>
 
 namespace iio_stream::file {
@@ -74,6 +76,13 @@ void write_time(HeaderWriter& out, std::int64_t utc_ns)
     field(clock.subseconds().count());
 }
 
+std::string hertz_text(double value)
+{
+    char text[40];
+    std::snprintf(text, sizeof text, "%.15g", value);
+    return text;
+}
+
 // 32 bits hold frequencies up to 4.29 GHz; 0 stands for none.
 std::uint64_t auxi_frequency(const WavFacts& facts)
 {
@@ -131,13 +140,34 @@ Conversion conversion_to_wav(const Format& format, const std::string& path)
 
 void require_wav_rate(const Format& format, const std::string& path)
 {
-    if (std::llround(format.sample_rate) < 1)
+    if (format.sample_rate > 0 && std::llround(format.sample_rate) < 1)
+        fail_usage(path + ": the header of a WAV file has whole samples per second, and " +
+                       hertz_text(format.sample_rate) + " would become 0",
+                   "NAME.sigmf-meta holds any rate");
+    if (format.sample_rate <= 0)
         fail_usage(path + ": a WAV file has a sample rate, and this stream has none",
                    "rate= of the source states it");
     if (format.sample_rate > 4294967295.0)
         fail_usage(path +
                        ": the header of a WAV file has no room for a sample rate above 4.29 GS/s",
                    "NAME.sigmf-meta holds any rate");
+}
+
+std::string not_kept_in_wav(const WavFacts& facts)
+{
+    std::string text;
+    const double rate = facts.format.sample_rate, hertz = facts.frequency.value_or(0);
+    if (rate != std::round(rate))
+        detail::add_clause(text, "the header of a WAV file has whole samples per second: " +
+                                     hertz_text(rate) + " become " + hertz_text(std::round(rate)));
+    const auto kept = static_cast<double>(auxi_frequency(facts));
+    if (hertz != 0 && kept == 0)
+        detail::add_clause(text, "the header of a WAV file holds frequencies up to 4.29 GHz: " +
+                                     hertz_text(hertz) + " Hz is left out");
+    else if (hertz != kept)
+        detail::add_clause(text, "the header of a WAV file holds whole hertz: a frequency of " +
+                                     hertz_text(hertz) + " Hz becomes " + hertz_text(kept));
+    return text;
 }
 
 std::array<std::byte, kWavHeaderBytes> wav_header(const WavFacts& facts,

@@ -29,6 +29,9 @@ Conversion conversion_to_wav(const Format& format, const std::string& path);
 /// Throws a usage Error for a sample rate that the header cannot have, or that is not known.
 void require_wav_rate(const Format& format, const std::string& path);
 
+/// What the header cannot hold of a rate and a frequency; "" if it holds them as they are.
+std::string not_kept_in_wav(const WavFacts& facts);
+
 /// The header of a file with that many bytes of samples; nullopt: they are not known yet, and
 /// readers take all up to the end of the file. It is RIFF as long as the sizes fit into 32 bits,
 /// otherwise RF64 (EBU Tech 3306), whose first chunk is "ds64". Frequency and time are in the chunk
