@@ -56,6 +56,25 @@ DEVIATIONS = {
 }
 
 
+def test_a_rate_that_the_metadata_contradict_takes_precedence_with_a_warning(iio, tmp_path):
+    write(tmp_path, "a")
+    result = iio("stream a.sigmf-meta rate=2M null: --json")
+    assert result.json["sample_rate"] == 2e6
+    warning, = [line for line in warnings_of(result) if "rate=" in line]
+    assert "rate=2M takes precedence over core:sample_rate = 1000000.0" in warning
+    for rate in "1M", "1000000":
+        assert not [line for line in warnings_of(iio(f"stream a.sigmf-meta rate={rate} null:")) if "rate=" in line]
+
+
+@pytest.mark.parametrize("start, named", [(999, ""), (1000, "1, at 1000"), (5000, "1, at 5000")])
+def test_the_route_names_a_capture_that_no_sample_has(iio, tmp_path, start, named):
+    write(tmp_path, "a", captures=[{"core:sample_start": 0}, {"core:sample_start": start, "core:frequency": 1e8}])
+    route = json.dumps(iio("stream a.sigmf-meta b.sigmf-meta --json").json["route"])
+    copied = json.loads((tmp_path / "b.sigmf-meta").read_text())["captures"]
+    assert (len(copied) == 2) == (named == "")
+    assert ("does not keep captures" in route) == (named != "") and named in route
+
+
 @pytest.mark.parametrize("change, words", DEVIATIONS.values(), ids=DEVIATIONS)
 def test_a_deviation_that_does_not_change_the_samples_plays_with_one_warning(iio, tmp_path, change, words):
     data = write(tmp_path, "a")
@@ -224,6 +243,7 @@ def test_a_stated_format_takes_precedence_with_a_warning(iio, tmp_path):
     assert (tmp_path / "out.bin").read_bytes() == data
     assert (played.json["sample_format"], played.json["sample_rate"]) == ("cf32_le", 5e6)
     assert played.json["samples"] == len(data) // 16  # two pairs, as the recording has
-    [warning] = warnings_of(played)
+    warning, other = warnings_of(played)
     assert "format=cf32_le" in warning and "ci16_le" in warning
+    assert "rate=5M" in other
     assert warnings_of(iio("stream a.sigmf-meta format=ci16_le null:")) == []

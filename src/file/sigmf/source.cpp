@@ -22,6 +22,8 @@ namespace iio_stream::file {
 
 namespace {
 
+constexpr std::size_t kMostNamedCaptures = 3;
+
 // Reading past an interruption would take whatever is on the disk there for samples.
 void refuse_interrupted(const Contents& contents, const std::string& data, const std::string& path)
 {
@@ -44,6 +46,30 @@ void refuse_other_length(const Contents& contents, const std::string& data, cons
                         std::to_string(contents.format.sample_bytes) + " bytes, but " + data +
                         " has " + std::to_string(bytes) + " bytes",
                     "iio-stream recover " + path + " makes it valid again");
+}
+
+// Which captures describe no sample of the file, so that a copy does not have them.
+std::string captures_left_out(const Json& placed, const Contents& contents, const std::string& data,
+                              const std::optional<SigmfArchive>& archive)
+{
+    if (!contents.layout.is_plain() || !sys::path_exists(data))
+        return "";
+    const sys::UniqueFd fd = sys::open_file(data, O_RDONLY | O_NONBLOCK);
+    const std::uint64_t bytes = archive ? archive->data_bytes : sys::file_size(fd.get(), data);
+    const std::uint64_t samples = bytes / contents.format.sample_bytes;
+    std::string starts;
+    std::size_t count = 0;
+    for (const Json& capture : placed["captures"]) {
+        const auto start = capture["core:sample_start"].get<std::uint64_t>();
+        if (start == 0 || start < samples || ++count > kMostNamedCaptures)
+            continue;
+        detail::add_item(starts, std::to_string(start));
+    }
+    if (count == 0)
+        return "";
+    return "a copy does not keep captures from the end of the samples on: " +
+           std::to_string(count) + ", at " + starts +
+           (count > kMostNamedCaptures ? " and further ones" : "");
 }
 
 // What the user says about the samples takes precedence over the metadata.
@@ -107,6 +133,10 @@ SourceSettings settings_of_recording(Uri& uri)
             detail::printable(metadata["global"].value("core:datatype", Json()).dump()));
     if (const auto rate = uri.options.take(kSourceOptions["rate"])) {
         contents.format.sample_rate = parse_rate("rate", *rate);
+        const Json recorded = metadata["global"].value("core:sample_rate", Json());
+        if (!recorded.is_null() && recorded != contents.format.sample_rate)
+            s.warnings.push_back(meta + ": rate=" + *rate +
+                                 " takes precedence over core:sample_rate = " + recorded.dump());
         contents.tuning.rate = contents.format.sample_rate;
         placed["global"]["core:sample_rate"] = contents.format.sample_rate;
     }
@@ -133,6 +163,8 @@ SourceSettings settings_of_recording(Uri& uri)
     for (const Loss& loss : contents.losses)
         if (loss.kind == Loss::Kind::filled)
             s.zeros += loss.gap.offset_max - loss.gap.offset_min;
+    if (!s.loop)
+        s.remark = captures_left_out(placed, contents, s.target.path, archive);
     if (!s.loop)
         s.timeline = Timeline(placed);
     else if (forget_places(placed, s.tuning))
