@@ -4,12 +4,14 @@
 #include "core/loss/losses.hpp"
 #include "file/recording_files.hpp"
 #include "file/sha512/sha512.hpp"
+#include "iio_stream/units.hpp"
 #include "sys/disk/whole_file.hpp"
 #include "sys/files.hpp"
 #include "sys/stream_file.hpp"
 
 #include <algorithm>
 #include <fcntl.h>
+#include <utility>
 
 namespace iio_stream {
 
@@ -45,6 +47,77 @@ void check_places(const RecordingFiles& o, std::uint64_t samples,
     check("annotations", kUnknown);
 }
 
+/// The losses that the annotations have between two places of the file.
+class LossBounds {
+public:
+    explicit LossBounds(const std::vector<Loss>& losses)
+    {
+        for (const Loss& loss : losses)
+            if (loss.kind != Loss::Kind::filled)
+                gaps_.push_back(loss.gap);
+        std::ranges::stable_sort(gaps_, {}, &Gap::offset_max);
+        earliest_.assign(gaps_.size() + 1, kUnknown);
+        for (std::size_t i = gaps_.size(); i-- > 0;)
+            earliest_[i] = std::min(earliest_[i + 1], gaps_[i].offset_min);
+    }
+
+    /// After the sample at `begin`, up to right before the one at `end`: at least and at most.
+    std::pair<std::uint64_t, std::uint64_t> between(std::uint64_t begin,
+                                                    std::uint64_t end) const noexcept
+    {
+        std::uint64_t least = 0, most = 0;
+        std::size_t i = first_after(begin);
+        for (; i < gaps_.size() && gaps_[i].offset_max <= end; ++i) {
+            // One that begins earlier may be before `begin` as well, but is counted here.
+            least = detail::add_losses(least, gaps_[i].lost_min);
+            most = detail::add_losses(most, gaps_[i].lost_max);
+        }
+        if (earliest_[i] <= end) // it may be here or later
+            most = kUnknown;
+        return {least, most};
+    }
+
+private:
+    std::size_t first_after(std::uint64_t place) const noexcept
+    {
+        const auto found = std::ranges::upper_bound(gaps_, place, {}, &Gap::offset_max);
+        return static_cast<std::size_t>(found - gaps_.begin());
+    }
+
+    std::vector<Gap> gaps_;               ///< by their ends
+    std::vector<std::uint64_t> earliest_; ///< of the begins of each gap and those after it
+};
+
+// From one capture to the next the stream's index goes ahead of the file's samples by the losses in
+// between. In a recording of another program the jumps are the losses.
+void check_indexes(const RecordingFiles& o, std::vector<std::string>& problems)
+{
+    const Json& global = o.metadata["global"];
+    if (!o.contents.state || global.value("core:offset", std::uint64_t{0}) != 0)
+        return;
+    const LossBounds losses(o.contents.losses);
+    std::uint64_t place = 0, index = 0;
+    std::size_t i = 0;
+    for (const Json& capture : o.metadata["captures"]) {
+        const auto start = capture["core:sample_start"].get<std::uint64_t>();
+        const bool first = i == 0, stated = capture.contains("core:global_index");
+        if (first || stated) {
+            const std::uint64_t here =
+                stated ? capture["core:global_index"].get<std::uint64_t>() : start;
+            const std::uint64_t jump = here - index - (start - place);
+            const auto [least, most] = losses.between(place, start);
+            if (!first && (jump < least || jump > most))
+                problems.push_back("captures[" + std::to_string(i) + "]: core:global_index = " +
+                                   std::to_string(here) + " says that " + std::to_string(jump) +
+                                   " samples were lost since sample " + std::to_string(place) +
+                                   ", and the annotations say " + format_bounds(least, most));
+            place = start;
+            index = here;
+        }
+        ++i;
+    }
+}
+
 void check_sizes(const RecordingFiles& o, Recording& r)
 {
     const std::size_t sample = o.sample_bytes();
@@ -67,8 +140,11 @@ void check_sizes(const RecordingFiles& o, Recording& r)
         r.problems.push_back("global: iio_stream:samples = " + std::to_string(*o.contents.samples) +
                              ", but " + o.data + " has " + std::to_string(bytes / sample));
     }
-    if (!o.meta.empty())
+    if (!o.meta.empty()) {
         check_places(o, r.samples, r.problems);
+        if (r.problems.empty()) // otherwise a wrong place is why an index is wrong
+            check_indexes(o, r.problems);
+    }
 }
 
 void check_hash(RecordingFiles& o, bool add, Recording& r)

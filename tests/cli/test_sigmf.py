@@ -65,6 +65,30 @@ def test_a_jump_that_no_gap_reports_is_found(iio, tmp_path):
         assert iio("verify --pattern ramp x.sigmf-meta", status=None).status not in (0, 2)
 
 
+@pytest.mark.parametrize("index, valid", [(5009, False), (5010, True), (5011, False), (5020, False)])
+def test_an_index_that_contradicts_the_annotation_of_its_loss_is_a_problem(iio, tmp_path, index, valid):
+    iio("record sim: rate=0 drop_at=5000 drop=10 x.sigmf-meta --samples 20k")
+    meta = metadata(tmp_path / "x.sigmf-meta")
+    assert meta["captures"][1]["core:sample_start"] == 5000
+    meta["captures"][1]["core:global_index"] = index
+    (tmp_path / "x.sigmf-meta").write_text(json.dumps(meta))
+    checked = iio("verify x.sigmf-meta --json", status=0 if valid else 5).json
+    assert checked["ok"] == valid
+    problems = checked["recording"]["problems"]
+    assert valid or f"captures[1]: core:global_index = {index} says that {index - 5000} samples were lost" in problems[0]
+
+
+@pytest.mark.parametrize("most, index, valid", [(30, 5009, False), (30, 5010, True), (30, 5030, True), (30, 5031, False),
+                                                (None, 9000, True)])
+def test_an_index_within_the_bounds_of_a_loss_is_valid(iio, tmp_path, most, index, valid):
+    iio("record sim: rate=0 drop_at=5000 drop=10 x.sigmf-meta --samples 20k")
+    meta = metadata(tmp_path / "x.sigmf-meta")
+    meta["captures"][1]["core:global_index"] = index
+    meta["annotations"][0].update({"core:sample_start": 4000, "core:sample_count": 1000, "iio_stream:lost_max": most})
+    (tmp_path / "x.sigmf-meta").write_text(json.dumps(meta))
+    assert iio("verify x.sigmf-meta --json", status=0 if valid else 5).json["ok"] == valid
+
+
 def test_lanes_of_several_channels_and_odd_widths_verify(iio):
     for number, words in enumerate(("channels=4", "format=ri16_be channels=3", "format=cf32_le pattern=tone",
                                     "format=le:s12/16>>0,le:s12/16>>0", "format=le:u24/32>>0")):
