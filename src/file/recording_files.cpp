@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "file/recording_files.hpp"
 
+#include "file/file_lock.hpp"
 #include "file/file_names.hpp"
 #include "file/sigmf/archive.hpp"
 #include "file/sigmf/check.hpp"
@@ -82,13 +83,7 @@ RecordingFiles::RecordingFiles(const std::string& path, const std::string& forma
 
 bool RecordingFiles::is_live() const
 {
-    if (!sys::path_exists(data))
-        return false;
-    const sys::UniqueFd fd = sys::open_file(data, O_RDONLY | O_NONBLOCK);
-    if (!sys::lock_soon(fd.get(), sys::Lock::shared))
-        return true;
-    sys::unlock(fd.get());
-    return false;
+    return is_being_recorded(data);
 }
 
 } // namespace iio_stream::file

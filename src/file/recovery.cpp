@@ -94,6 +94,8 @@ sys::UniqueFd open_for_recovery(const RecordingFiles& o)
     sys::UniqueFd fd = sys::open_file(o.data, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
     if (!sys::lock_soon(fd.get(), sys::Lock::exclusive))
         throw busy(o.data, "it is being recorded or read");
+    if (!sys::has_name(fd.get(), o.data))
+        throw busy(o.data, "another program has replaced it");
     return fd;
 }
 
@@ -192,6 +194,13 @@ try {
     refuse_others(unlocked);
     const sys::UniqueFd fd = open_for_recovery(unlocked);
     const RecordingFiles o(path, format); // no one changes it any more
+    // Its recorder may have finished it before the lock.
+    if (o.problems.empty() && !needs_recovery(o)) {
+        done.needed = false;
+        done.bytes = done.bytes_before = o.bytes;
+        done.samples = o.bytes / o.sample_bytes();
+        return done;
+    }
     done.bytes_before = o.unsized_bytes.value_or(o.bytes);
     done.bytes = valid_bytes_of(o, fd.get());
     done.samples = (done.bytes - std::min(o.begin, done.bytes)) / o.sample_bytes();

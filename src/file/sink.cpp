@@ -171,9 +171,7 @@ bool FileSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, st
     output_.reset();
     given_ = 0;
     stored_.reset();
-    if (!fd_.valid()) // prepared again because another endpoint was refused: the file is already
-                      // ours
-        open(stream.timeout_ns);
+    claim(stream.timeout_ns);
     if (regular_ && settings_.series.empty() && (created_ || old_bytes_))
         require_free_space(settings_.target.path,
                            stream.total_bytes -
@@ -246,6 +244,13 @@ DirectSettings FileSink::direct_settings(const StreamInfo& stream, const BlockPo
     return direct;
 }
 
+// Prepared again because another endpoint was refused, it has the file already.
+void FileSink::claim(std::int64_t timeout_ns)
+{
+    if (!fd_.valid())
+        open(timeout_ns);
+}
+
 void FileSink::open(std::int64_t timeout_ns)
 {
     const std::string& path = settings_.target.path;
@@ -255,7 +260,7 @@ void FileSink::open(std::int64_t timeout_ns)
     else if (settings_.target.is_special)
         fd_ = sys::open_for_writing(path, sys::after(timeout_ns));
     else
-        create(O_WRONLY | O_CREAT | direct);
+        create(O_WRONLY | direct);
     regular_ = sys::is_regular(fd_.get());
     if (!regular_)
         sys::widen_pipe(fd_.get());
@@ -264,37 +269,33 @@ void FileSink::open(std::int64_t timeout_ns)
 void FileSink::create(int flags)
 {
     const std::string& path = settings_.target.path;
-    const bool replaces = settings_.overwrite && sys::path_exists(path);
-    bool ours = false;
+    LockedFile file = lock_or_refuse(flags);
     try {
-        fd_ = sys::open_file(path, flags | (settings_.overwrite ? 0 : O_EXCL), 0666);
-        lock();
-        if (replaces) {
-            old_bytes_ = sys::file_size(fd_.get(), path);
-            return;
-        }
-        ours = true;
-        sys::remove_file(journal_path(path), kJournalStays); // without its file it is of no use
-        created_ = true;
-    } catch (const Error& error) {
-        if (ours)
+        if (file.is_new)
+            sys::remove_file(journal_path(path), kJournalStays); // of no use without its file
+    } catch (const Error&) {
+        if (file.is_new)
             sys::try_remove_file(path);
-        fd_.reset();
-        if (error.code().value() != EEXIST)
-            throw;
-        if (sys::is_directory(path))
-            throw Error(Fault::storage, EISDIR, "open", path);
-        throw Error(Fault::storage, EEXIST, "open", path, {}, "overwrite=on replaces it");
+        throw;
     }
+    if (!file.is_new)
+        old_bytes_ = sys::file_size(file.fd.get(), path);
+    created_ = file.is_new;
+    fd_ = std::move(file.fd);
+    lock_ = std::move(file.lock);
 }
 
-// Locks the file itself, under any name: before anything in it is changed.
-void FileSink::lock()
-{
-    if (!sys::lock_soon(fd_.get(), sys::Lock::exclusive))
-        throw Error(Fault::storage, EBUSY, "open", settings_.target.path,
-                    "it is being recorded or read, here or by another process",
-                    "record to another name, or wait until that ends");
+LockedFile FileSink::lock_or_refuse(int flags) const
+try {
+    return open_locked(settings_.target.path, flags,
+                       settings_.overwrite ? sys::Existing::replaced : sys::Existing::refused);
+} catch (const Error& error) {
+    const std::string& path = settings_.target.path;
+    if (error.code().value() != EEXIST)
+        throw;
+    if (sys::is_directory(path))
+        throw Error(Fault::storage, EISDIR, "open", path);
+    refuse_existing(path, path);
 }
 
 void FileSink::record_loss(const Loss& loss) noexcept
@@ -336,6 +337,17 @@ void FileSink::service()
 
 void FileSink::close(Stop how)
 {
+    try {
+        close_and_keep(how, IfEmpty::removed);
+    } catch (...) {
+        release_lock();
+        throw;
+    }
+    release_lock();
+}
+
+void FileSink::close_and_keep(Stop how, IfEmpty if_empty)
+{
     if (!fd_.valid())
         return;
     if (old_bytes_) { // the stream never began
@@ -361,7 +373,7 @@ void FileSink::close(Stop how)
     try {
         // A file still being written to cannot be cut: the journal says what is valid.
         if (!unfinished)
-            end_file(how);
+            end_file(how, if_empty);
         close_file(failure ? Stop::abort : how);
     } catch (const Error& error) {
         if (!failure)
@@ -375,7 +387,7 @@ void FileSink::close(Stop how)
         throw Error(*failure);
 }
 
-void FileSink::end_file(Stop how)
+void FileSink::end_file(Stop how, IfEmpty if_empty)
 {
     if (io_plan().engine == IoEngine::buffered) {
         keep_whole_samples();
@@ -392,7 +404,8 @@ void FileSink::end_file(Stop how)
     }
     // A stream that failed before it began leaves nothing behind that the next one would collide
     // with.
-    if (how == Stop::abort && created_ && (!output_ || output_->valid() == 0))
+    if (if_empty == IfEmpty::removed && how == Stop::abort && created_ &&
+        (!output_ || output_->valid() == 0))
         sys::try_remove_file(settings_.target.path);
     if (how == Stop::drain && settings_.sync_at_end)
         sys::sync_data(fd_.get(), settings_.target.path);
@@ -416,10 +429,17 @@ void FileSink::keep_whole_samples() const noexcept
     }
 }
 
+void FileSink::release_lock() noexcept
+{
+    if (!lock_.valid())
+        return;
+    // Requests still in io_uring would keep the lock for a while.
+    sys::unlock(lock_.get());
+    lock_.reset();
+}
+
 void FileSink::close_file(Stop how)
 {
-    // Requests still in io_uring would keep the lock for a while.
-    sys::unlock(fd_.get());
     // NFS and quotas report errors of write() only at close().
     if (::close(fd_.release()) < 0 && how == Stop::drain && errno != EINTR)
         throw Error(Fault::storage, errno, "close", settings_.target.path);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "file/file_lock.hpp"
 #include "file/file_names.hpp"
 #include "file/io/direct_output.hpp"
 #include "file/io/io_plan.hpp"
@@ -53,6 +54,12 @@ public:
     std::optional<Journal>& journal() noexcept { return journal_; }
     /// Whether the file is this sink's: it is open, and not another recording's.
     bool is_open() const noexcept { return fd_.valid(); }
+    /// Opens or creates the file and locks it, which prepare() does otherwise.
+    void claim(std::int64_t timeout_ns);
+    /// What close() does, but the file stays locked until release_lock(), and an empty one is not
+    /// removed: for a recording that has metadata besides.
+    void close_locked(Stop how) { close_and_keep(how, IfEmpty::kept); }
+    void release_lock() noexcept;
 
     bool may_block() const noexcept override;
     Conversion conversion_of(const Format& format) const override;
@@ -76,7 +83,7 @@ private:
     const FileIoPlan& io_plan() const;
     void open(std::int64_t timeout_ns);
     void create(int flags);
-    void lock();
+    LockedFile lock_or_refuse(int flags) const;
     bool is_wav() const noexcept { return settings_.target.suffix.kind == FileKind::wav; }
     std::uint64_t header_bytes() const noexcept { return is_wav() ? kWavHeaderBytes : 0; }
     void begin_journal();
@@ -85,13 +92,16 @@ private:
     void write_wav_header(std::optional<std::uint64_t> data_bytes) const;
     void refuse_other_samples(const Format& format) const;
     DirectSettings direct_settings(const StreamInfo& stream, const BlockPool& pool) const;
-    void end_file(Stop how);
+    enum class IfEmpty { kept, removed };
+    void close_and_keep(Stop how, IfEmpty if_empty);
+    void end_file(Stop how, IfEmpty if_empty);
     void keep_whole_samples() const noexcept;
     void close_file(Stop how);
 
     SinkSettings settings_;
     mutable std::optional<FileIoPlan> io_plan_; ///< determined by the first plan()
     sys::UniqueFd fd_;
+    sys::UniqueFd lock_; ///< of a regular file, until what belongs to it is closed, too
     std::atomic<bool> created_{false}; ///< for free_space_left()
     bool regular_ = false, whole_ = false;
     std::optional<std::uint64_t> old_bytes_; ///< size of the file that start() replaces

@@ -35,6 +35,11 @@ UniqueFd own_standard_stream(int fd)
         if (own.valid())
             return own;
     }
+    return duplicate(fd, name);
+}
+
+UniqueFd duplicate(int fd, const std::string& name)
+{
     UniqueFd copy{::fcntl(fd, F_DUPFD_CLOEXEC, 3)};
     if (!copy.valid())
         fail(errno, "dup", name);
@@ -223,6 +228,14 @@ bool lock_soon(int fd, Lock lock) noexcept
 void unlock(int fd) noexcept
 {
     (void)::flock(fd, LOCK_UN);
+}
+
+bool has_name(int fd, const std::string& path)
+{
+    const struct stat ours = status_of(fd, path);
+    struct stat named {};
+    return ::stat(path.c_str(), &named) == 0 && named.st_dev == ours.st_dev &&
+           named.st_ino == ours.st_ino;
 }
 
 void sync_data(int fd, const std::string& path)

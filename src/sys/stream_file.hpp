@@ -35,6 +35,12 @@ bool try_lock(int fd, Lock lock) noexcept;
 /// ended, and other processes take one briefly to test it.
 bool lock_soon(int fd, Lock lock) noexcept;
 void unlock(int fd) noexcept;
+/// Whether `path` still names the open file. A lock of a file that was removed or renamed protects
+/// nothing of that name.
+bool has_name(int fd, const std::string& path);
+
+/// Another descriptor of the same open file, with the same locks.
+UniqueFd duplicate(int fd, const std::string& name);
 
 /// For a writing thread: a pipe without a reader, or a file at its size limit, is an errno (EPIPE,
 /// EFBIG) and does not kill the process by SIGPIPE or SIGXFSZ.

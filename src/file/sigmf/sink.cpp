@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "file/sigmf/sink.hpp"
 
+#include "file/file_lock.hpp"
 #include "file/journal/journal.hpp"
 #include "file/options.hpp"
 #include "file/parts/part_series.hpp"
@@ -63,8 +64,8 @@ std::unique_ptr<Part> SigmfSink::sibling(std::size_t number) const
     return part;
 }
 
-// The metadata come first, so that there are never samples without them. Only if they may replace
-// others do they wait for start().
+// The data file comes first, still empty, because its lock is that of the whole recording. The
+// metadata follow before the first sample; if they may replace others, they wait for start().
 bool SigmfSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
 {
     StreamInfo samples = stream; // without the metadata, which are this sink's
@@ -110,18 +111,7 @@ bool SigmfSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, s
         open_ = true;
         return accepted;
     }
-    const auto refuse = [](const std::string& path) {
-        throw Error(Fault::storage, EEXIST, "open", path, {}, "overwrite=on replaces it");
-    };
-    if (sys::path_exists(files.data))
-        refuse(files.data);
-    try {
-        sys::publish_file(files.meta, text_of(metadata_), sys::Existing::refused);
-    } catch (const Error& error) {
-        if (error.code().value() == EEXIST)
-            refuse(files.meta);
-        throw;
-    }
+    publish_new(stream.timeout_ns);
     try {
         const bool accepted = data_->prepare(samples, pool, cancel, why);
         open_ = true;
@@ -129,6 +119,24 @@ bool SigmfSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, s
         return accepted;
     } catch (...) {
         sys::try_remove_file(files.meta);
+        throw;
+    }
+}
+
+// If there are metadata without their data file, the latter is not made either.
+void SigmfSink::publish_new(std::int64_t timeout_ns)
+{
+    const Pair& files = settings_.files;
+    for (const std::string& path : {files.data, files.meta})
+        if (sys::path_exists(path))
+            refuse_existing(path, files.data);
+    data_->claim(timeout_ns);
+    try {
+        sys::publish_file(files.meta, text_of(metadata_), sys::Existing::refused);
+    } catch (const Error& error) {
+        data_->close(Stop::abort);
+        if (error.code().value() == EEXIST)
+            refuse_existing(files.meta, files.data);
         throw;
     }
 }
@@ -270,7 +278,7 @@ void SigmfSink::close(Stop how)
     publish_so_far();
     std::exception_ptr failure;
     try {
-        data_->close(how);
+        data_->close_locked(how);
     } catch (...) {
         failure = std::current_exception();
     }
@@ -278,6 +286,7 @@ void SigmfSink::close(Stop how)
     // with.
     if (how == Stop::abort && !has_data()) {
         remove_files();
+        data_->release_lock();
         if (failure != nullptr)
             std::rethrow_exception(failure);
         return;
@@ -289,9 +298,11 @@ void SigmfSink::close(Stop how)
             failure = std::current_exception();
     }
     sys::release_publish(settings_.files.meta);
+    complete_ = how == Stop::drain && failure == nullptr;
+    if (!has_to_hash())
+        data_->release_lock();
     if (failure != nullptr)
         std::rethrow_exception(failure);
-    complete_ = how == Stop::drain;
 }
 
 // The journal is removed when the data file is closed: from then on only the metadata can record
@@ -313,6 +324,11 @@ void SigmfSink::publish_so_far() noexcept
     }
 }
 
+bool SigmfSink::has_to_hash() const noexcept
+{
+    return complete_ && settings_.hash == HashAt::end;
+}
+
 bool SigmfSink::has_data() const
 {
     const std::string& data = settings_.files.data;
@@ -322,11 +338,12 @@ bool SigmfSink::has_data() const
     return sys::file_size(fd.get(), data) != 0;
 }
 
+// The data file last: with its name ends the lock of the others.
 void SigmfSink::remove_files() const noexcept
 {
-    sys::try_remove_file(settings_.files.data);
-    sys::try_remove_file(settings_.files.meta);
     sys::release_publish(settings_.files.meta);
+    sys::try_remove_file(settings_.files.meta);
+    sys::try_remove_file(settings_.files.data);
 }
 
 // The metadata describe what is in the file, however the stream ended. If the data file could not
@@ -350,8 +367,19 @@ void SigmfSink::finish_metadata(bool whole)
 
 void SigmfSink::seal()
 {
-    if (!complete_ || settings_.hash == HashAt::off)
+    if (!has_to_hash())
         return;
+    try {
+        add_hash();
+    } catch (...) {
+        data_->release_lock();
+        throw;
+    }
+    data_->release_lock();
+}
+
+void SigmfSink::add_hash()
+{
     const auto sha512 = sha512_of_file(settings_.files.data, cancel_, hashed_.get());
     if (!sha512)
         throw Error(Fault::storage, ECANCELED, "hash", settings_.files.data,

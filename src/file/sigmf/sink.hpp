@@ -91,6 +91,9 @@ private:
     void publish_so_far() noexcept;
     Outcome outcome() const;
     void write_outcome(Json& metadata, const Outcome& outcome) const;
+    void publish_new(std::int64_t timeout_ns);
+    bool has_to_hash() const noexcept;
+    void add_hash();
     bool has_data() const;
     void remove_files() const noexcept;
     void finish_metadata(bool whole);
