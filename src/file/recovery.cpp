@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "file/journal/journal.hpp"
 #include "file/parts/part_series.hpp"
+#include "file/parts/series_lock.hpp"
 #include "file/recording_files.hpp"
 #include "file/side_file.hpp"
 #include "file/sigmf/metadata_merge.hpp"
@@ -96,6 +97,9 @@ sys::UniqueFd open_for_recovery(const RecordingFiles& o)
         throw busy(o.data, "it is being recorded or read");
     if (!sys::has_name(fd.get(), o.data))
         throw busy(o.data, "another program has replaced it");
+    // After the lock: a recorder looks for it when it has that of the series.
+    if (const std::string series = series_path(o.data); !series.empty() && is_series_locked(series))
+        throw busy(o.data, "a recording in parts of this name is being recorded");
     return fd;
 }
 
@@ -153,9 +157,12 @@ void find_missing(const RecordingFiles& o, Recovery& done)
         done.next_part = next;
 }
 
-// A killed recorder may also have left new metadata of the next part, which never got their name.
+// A killed recorder may also have left its lock, and new metadata of the next part, which never got
+// their name.
 void clear_unpublished(const RecordingFiles& o)
 {
+    if (const std::string series = series_path(o.data); !series.empty())
+        clear_series_lock(series);
     if (o.meta.empty() || o.archived)
         return;
     sys::clear_publish(o.meta);

@@ -7,6 +7,7 @@
 #include "file/io/free_space.hpp"
 #include "file/options.hpp"
 #include "file/parts/part_series.hpp"
+#include "file/parts/series_lock.hpp"
 #include "file/sigmf/datatype.hpp"
 #include "file/sigmf/timeline.hpp"
 #include "iio_stream/units.hpp"
@@ -271,6 +272,7 @@ void FileSink::create(int flags)
     const std::string& path = settings_.target.path;
     LockedFile file = lock_or_refuse(flags);
     try {
+        refuse_live_series();
         if (file.is_new)
             sys::remove_file(journal_path(path), kJournalStays); // of no use without its file
     } catch (const Error&) {
@@ -296,6 +298,19 @@ try {
     if (sys::is_directory(path))
         throw Error(Fault::storage, EISDIR, "open", path);
     refuse_existing(path, path);
+}
+
+// A file that has the name of a part is that recorder's, also if the part is closed, or comes
+// later.
+void FileSink::refuse_live_series() const
+{
+    if (!settings_.series.empty()) // this one is a part, and its recorder has the lock
+        return;
+    const std::string series = series_path(settings_.target.path);
+    if (!series.empty() && is_series_locked(series))
+        throw Error(Fault::storage, EBUSY, "open", settings_.target.path,
+                    "a recording in parts of this name is being recorded",
+                    "record to another name, or wait until that ends");
 }
 
 void FileSink::record_loss(const Loss& loss) noexcept

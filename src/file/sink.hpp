@@ -84,6 +84,7 @@ private:
     void open(std::int64_t timeout_ns);
     void create(int flags);
     LockedFile lock_or_refuse(int flags) const;
+    void refuse_live_series() const;
     bool is_wav() const noexcept { return settings_.target.suffix.kind == FileKind::wav; }
     std::uint64_t header_bytes() const noexcept { return is_wav() ? kWavHeaderBytes : 0; }
     void begin_journal();

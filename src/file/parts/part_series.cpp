@@ -47,11 +47,16 @@ std::string part_path(const std::string& path, std::size_t number)
 std::string next_part_path(const std::string& part)
 {
     const std::optional<std::size_t> number = number_of(part);
-    if (!number)
+    return number ? part_path(series_path(part), *number + 1) : "";
+}
+
+std::string series_path(const std::string& part)
+{
+    if (!number_of(part))
         return "";
     const std::filesystem::path file(part);
     const std::string whole = file.stem().stem().string() + file.extension().string();
-    return part_path((file.parent_path() / whole).string(), *number + 1);
+    return (file.parent_path() / whole).string();
 }
 
 std::vector<std::string> existing_parts(const std::string& path)
@@ -88,8 +93,8 @@ void PartSeries::find_stale(bool keeps)
     refuse_live();
 }
 
-// Of a recording in parts that is under way the last ones are locked, but not those that are
-// closed.
+// The lock of the series is ours: what is locked is being recovered or read, or another recorder
+// was given the name of a part.
 void PartSeries::refuse_live() const
 {
     const std::string& data = names_.back();

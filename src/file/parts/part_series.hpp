@@ -14,6 +14,9 @@ std::string part_path(const std::string& path, std::size_t number);
 /// The name of the part after the one of that name, or "" if it is not the name of a part.
 std::string next_part_path(const std::string& part);
 
+/// The name without its number of a part, or "" if it is not the name of a part.
+std::string series_path(const std::string& part);
+
 /// Files named like parts of `path`, sorted; their names do not say whose they are.
 std::vector<std::string> existing_parts(const std::string& path);
 
@@ -23,6 +26,8 @@ public:
     /// Names without numbers: of the metadata, if any, and the data.
     explicit PartSeries(std::vector<std::string> names) : names_(std::move(names)) {}
 
+    /// The name of its data files without their number.
+    const std::string& data() const noexcept { return names_.back(); }
     /// Throws a storage Error if files are named like parts of it.
     void refuse_existing() const;
     /// For overwrite=on, before the first file is made: finds the parts that an earlier recording

@@ -37,10 +37,8 @@ bool RotatingSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel
 {
     meter_ = PartMeter(rotation_, stream);
     refuse_too_small_keep();
-    if (!open_ && !overwrite_)
-        series_.refuse_existing();
-    if (!open_ && overwrite_)
-        series_.find_stale(keep_.has_value());
+    if (!open_)
+        lock_series();
     open_ = true;
     stream_ = stream;
     pool_ = &pool;
@@ -57,6 +55,17 @@ bool RotatingSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel
     most_on_disk_ = most_on_disk();
     require_free_space(place_, std::min<std::uint64_t>(stream.total_bytes, most_on_disk_));
     return accepted;
+}
+
+// Before the older parts are looked at: no other recorder makes or replaces parts from then on.
+void RotatingSink::lock_series()
+{
+    SeriesLock lock(series_.data());
+    if (overwrite_)
+        series_.find_stale(keep_.has_value());
+    else
+        series_.refuse_existing();
+    lock_ = std::move(lock);
 }
 
 // A part that is larger than all that may stay would have to go at once.
@@ -299,6 +308,7 @@ void RotatingSink::stop(Stop how)
 {
     if (!std::exchange(open_, false))
         return;
+    const SeriesLock lock = std::move(lock_); // until this ends
     std::exception_ptr failure;
     held_.reset();
     if (const std::shared_ptr<Part> next = next_.abandon())

@@ -7,6 +7,7 @@
 #include "file/parts/part_closer.hpp"
 #include "file/parts/part_series.hpp"
 #include "file/parts/rotation.hpp"
+#include "file/parts/series_lock.hpp"
 #include "file/parts/uploads.hpp"
 #include "sys/event.hpp"
 #include "sys/fd_group.hpp"
@@ -86,6 +87,7 @@ private:
     bool announced(const Block& first);
     void put(Block filled);
     void apply_late_report(const Part::LateReport& late, std::uint64_t begin);
+    void lock_series();
     void refuse_too_small_keep() const;
     std::uint64_t most_on_disk() const noexcept;
     StreamInfo info_of_next() const;
@@ -97,6 +99,7 @@ private:
     void unwatch(Open& open) noexcept;
 
     PartSeries series_;
+    SeriesLock lock_;   ///< until all parts are finished
     std::string place_; ///< the first part's file
     Rotation rotation_;
     bool overwrite_;

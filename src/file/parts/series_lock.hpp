@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "sys/unique_fd.hpp"
+
+#include <string>
+
+namespace iio_stream::file {
+
+/// The lock of a whole recording in parts. Its recorder holds it from before it looks for older
+/// parts until its last part is finished, whichever part it writes. It is the lock (flock) of a
+/// file next to the parts, NAME.lock, which goes at the end. One that a killed recorder has left
+/// locks nothing.
+class SeriesLock {
+public:
+    SeriesLock() = default;
+    /// `series`: the name of the data files without their number. Throws EBUSY if another recorder
+    /// has the lock.
+    explicit SeriesLock(const std::string& series);
+    SeriesLock(SeriesLock&& other) noexcept = default;
+    SeriesLock& operator=(SeriesLock&& other) noexcept;
+    ~SeriesLock() { release(); }
+
+    void release() noexcept;
+
+private:
+    std::string path_;
+    sys::UniqueFd fd_;
+};
+
+/// A recorder has the lock.
+bool is_series_locked(const std::string& series);
+
+/// Removes the file that a killed recorder has left, if there is one.
+void clear_series_lock(const std::string& series) noexcept;
+
+} // namespace iio_stream::file
