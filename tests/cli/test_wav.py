@@ -190,6 +190,15 @@ def test_a_finished_file_without_samples_is_empty(iio, tmp_path):
     assert (summary["samples"], summary["ended"]) == (0, "eof")
 
 
+@pytest.mark.parametrize("first", [b"\0" * 8, b"\7" * 8, b"LIST\xff\xff\xff\x7f", b"LIST\1\0\0\0"])
+def test_a_data_size_of_0_before_bytes_that_the_riff_size_has_is_not_believed(played, tmp_path, first):
+    content = first + PAIRS.tobytes()
+    (tmp_path / "a.wav").write_bytes(riff(fmt(), b"data\0\0\0\0", content))
+    summary, samples = played("a.wav")
+    assert samples == content
+    assert "read to the end of the file" in summary["route"][0]["reason"]
+
+
 def test_beyond_4_gib_a_size_of_32_bits_is_corrected_by_the_files_size(iio, tmp_path):
     """Programs without RF64 write the lower 32 bits of the size. The file has holes."""
     size = (1 << 32) + 4000

@@ -95,6 +95,7 @@ private:
     void take_auxi(const Chunk& chunk, WavHeader& header) const;
     void find_samples(const Chunk& data, WavHeader& header) const;
     std::optional<std::uint64_t> length_of(const Chunk& data) const;
+    bool are_chunks(std::uint64_t at) const;
 
     int fd_;
     std::string path_;
@@ -210,6 +211,21 @@ void HeaderReader::take(const Chunk& chunk, WavHeader& header)
         take_auxi(chunk, header);
 }
 
+// Whether the rest of the file is chunks, or nothing.
+bool HeaderReader::are_chunks(std::uint64_t at) const
+{
+    const auto is_text = [](char c) { return c >= ' ' && c <= '~'; };
+    for (std::size_t count = 0; at < file_bytes_; ++count) {
+        if (count == kMostChunks || file_bytes_ - at < 8)
+            return false;
+        const Chunk chunk = chunk_at(at);
+        if (!std::ranges::all_of(chunk.name, is_text) || chunk.size > file_bytes_ - chunk.begin)
+            return false;
+        at = chunk.begin + chunk.size + chunk.size % 2;
+    }
+    return true;
+}
+
 // nullopt if the recorder did not finish the file, whose samples then reach to its end.
 std::optional<std::uint64_t> HeaderReader::length_of(const Chunk& data) const
 {
@@ -219,8 +235,9 @@ std::optional<std::uint64_t> HeaderReader::length_of(const Chunk& data) const
             fail("it is RF64, but has no chunk 'ds64' with the number of bytes");
         return *ds64_ == 0 || *ds64_ == kUnknown ? std::nullopt : ds64_;
     }
-    // The size of a finished file without samples is right.
-    if (data.size == kNoSize || (data.size == 0 && riff_bytes_ + 8 != file_bytes_))
+    // A finished file without samples has the right size, and no bytes that are not of a chunk.
+    if (data.size == kNoSize ||
+        (data.size == 0 && (riff_bytes_ + 8 != file_bytes_ || !are_chunks(data.begin))))
         return std::nullopt;
     if (data.size == kSoxNoSize && data.size > there)
         return std::nullopt;
