@@ -84,6 +84,20 @@ def test_the_samples_may_come_first_and_other_files_too(pair, tar, plays, tmp_pa
     plays()
 
 
+@pytest.mark.parametrize("again", ["rec/rec.sigmf-data", "./rec/rec.sigmf-data", "rec/rec.sigmf-meta", "rec"])
+def test_of_several_files_of_one_name_the_last_counts_as_for_tar(pair, tar, plays, tmp_path, again):
+    pair()
+    data, meta = tmp_path / "rec" / "rec.sigmf-data", tmp_path / "rec" / "rec.sigmf-meta"
+    if "data" in again or again == "rec":
+        data.write_bytes(bytes(SAMPLES.nbytes // 2))
+    if "meta" in again or again == "rec":
+        meta.write_text(meta.read_text().replace("1000000.0", "2000000.0"))
+    tar("-cf", "arch.sigmf", "rec")
+    pair()
+    tar("-rf", "arch.sigmf", again)
+    plays()
+
+
 def test_the_frequency_is_kept(pair, tar, iio, tmp_path):
     pair()
     tar("-cf", "arch.sigmf", "rec")

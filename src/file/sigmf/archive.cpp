@@ -16,12 +16,13 @@
 #include <charconv>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace iio_stream::file {
 
@@ -230,9 +231,15 @@ std::optional<Member> TarReader::next()
     }
 }
 
-std::string stem_of(const Member& member, std::string_view suffix)
+// The file that tar makes of it, in the folder where it unpacks the archive.
+std::filesystem::path unpacked(const std::string& name)
 {
-    return member.name.substr(0, member.name.size() - suffix.size());
+    return std::filesystem::path(name).relative_path().lexically_normal();
+}
+
+std::string data_name_of(const Member& meta)
+{
+    return meta.name.substr(0, meta.name.size() - kMetaSuffix.size()).append(kDataSuffix);
 }
 
 } // namespace
@@ -247,36 +254,40 @@ SigmfArchive read_archive(const std::string& path)
 {
     const sys::UniqueFd fd = sys::open_file(path, O_RDONLY | O_NONBLOCK);
     TarReader reader(fd.get(), path);
-    std::vector<Member> metas, datas;
+    // tar unpacks one member after another: the last one of a name is what remains.
+    std::map<std::filesystem::path, Member> metas, datas;
     while (const auto member = reader.next()) {
+        const std::filesystem::path file = unpacked(member->name);
+        metas.erase(file);
+        datas.erase(file);
         if (member->is_file() && member->name.ends_with(kMetaSuffix))
-            metas.push_back(*member);
+            metas.emplace(file, *member);
         else if ((member->is_file() || member->sparse) && member->name.ends_with(kDataSuffix))
-            datas.push_back(*member);
+            datas.emplace(file, *member);
     }
     const std::string unpack = "tar -xf " + path + " unpacks it";
     if (metas.empty())
         throw Error(Fault::storage, EBADMSG, "read", path, "it contains no file NAME.sigmf-meta");
+    const Member& meta = metas.begin()->second;
     if (metas.size() > 1)
         fail_usage(path + ": it has " + std::to_string(metas.size()) + " recordings, such as " +
-                       detail::printable(metas[0].name) + " and " +
-                       detail::printable(metas[1].name),
+                       detail::printable(meta.name) + " and " +
+                       detail::printable(std::next(metas.begin())->second.name),
                    unpack);
-    const auto data = std::find_if(datas.begin(), datas.end(), [&](const Member& member) {
-        return stem_of(member, kDataSuffix) == stem_of(metas[0], kMetaSuffix);
-    });
-    if (data == datas.end())
+    const auto found = datas.find(unpacked(data_name_of(meta)));
+    if (found == datas.end())
         throw Error(Fault::storage, EBADMSG, "read", path,
-                    "it contains " + detail::printable(metas[0].name) +
+                    "it contains " + detail::printable(meta.name) +
                         " without its .sigmf-data file");
-    if (data->sparse || metas[0].sparse)
+    const Member& data = found->second;
+    if (data.sparse || meta.sparse)
         throw Error(Fault::storage, EBADMSG, "read", path,
-                    "the holes of " + detail::printable(data->name) +
+                    "the holes of " + detail::printable(data.name) +
                         " were left out (tar --sparse), so its samples are not in one piece",
                     unpack);
-    refuse_long_metadata(metas[0].bytes, path + ": " + detail::printable(metas[0].name));
-    return {metas[0].name, metas[0].begin, metas[0].bytes, sys::file_size(fd.get(), path),
-            data->begin,   data->bytes};
+    refuse_long_metadata(meta.bytes, path + ": " + detail::printable(meta.name));
+    return {meta.name,  meta.begin, meta.bytes, sys::file_size(fd.get(), path),
+            data.begin, data.bytes};
 }
 
 std::string archived_metadata_text(const std::string& path, const SigmfArchive& archive)
