@@ -114,6 +114,8 @@ def statuses(out):
         allowed = {0, 2} if "open" in made else {0, 2, 5} if "after_ms" in trouble else {2, 5}
     if trouble.get("kind") in ("fsize", "full"):
         allowed.add(5)
+    if trouble.get("kind") == "fsize" and made.get("memory") == "udmabuf":
+        allowed.add(3)  # the limit on a file's size is one on a memfd, too
     if "refuse_at" in made.get("knobs", {}) or (made.get("path"), made.get("memory")) == ("dmabuf", "pages"):
         allowed.add(3)
     if trouble.get("kind") == "inject":
