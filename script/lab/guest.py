@@ -34,9 +34,9 @@ def initrd(base, archive):
 
 
 def _child_setup():
-    """QEMU gets a process group of its own, so that Ctrl-C reaches only us, and it ends when we do.
+    """Puts QEMU into a process group of its own, so that Ctrl-C does not reach it, and ends it with this process.
 
-    It stays in our session, since autogroups share the processors between sessions first."""
+    QEMU stays in this session, because autogroups divide the processors between sessions first."""
     os.setpgid(0, 0)
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 

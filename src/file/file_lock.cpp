@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "file/file_lock.hpp"
 
-#include "iio_stream/error.hpp"
 #include "sys/files.hpp"
 #include "sys/stream_file.hpp"
 
@@ -15,12 +14,6 @@ namespace {
 
 constexpr int kMostReplacements = 100; ///< each fails because another program has replaced the file
 constexpr int kCreationMs = 10;        ///< longer than from the creation of a file to its lock
-constexpr const char* kWaitOrRename = "record to another name, or wait until that ends";
-
-Error busy_file(const std::string& path, const std::string& why)
-{
-    return {Fault::storage, EBUSY, "open", path, why, kWaitOrRename};
-}
 
 LockedFile open_or_create(const std::string& path, int flags, sys::Existing existing)
 {
@@ -43,6 +36,12 @@ LockedFile open_or_create(const std::string& path, int flags, sys::Existing exis
 }
 
 } // namespace
+
+Error busy_file(const std::string& path, const std::string& why)
+{
+    return {Fault::storage, EBUSY, "open",
+            path,           why,   "record to another name, or wait until that ends"};
+}
 
 LockedFile open_locked(const std::string& path, int flags, sys::Existing existing)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "iio_stream/error.hpp"
 #include "sys/disk/whole_file.hpp"
 #include "sys/unique_fd.hpp"
 
@@ -22,7 +23,11 @@ struct LockedFile {
 /// one that is being recorded or read.
 LockedFile open_locked(const std::string& path, int flags, sys::Existing existing);
 
-/// A program records to the file (it has the exclusive lock).
+/// The error for a file that cannot be recorded to now, with the way out.
+Error busy_file(const std::string& path, const std::string& why);
+
+/// Whether a program records to the file: it has the exclusive lock. False if there is no such
+/// file.
 bool is_being_recorded(const std::string& path);
 
 /// Throws a storage Error for the existing file `path` of a recording that must not be replaced:

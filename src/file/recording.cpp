@@ -2,6 +2,7 @@
 #include "iio_stream/recording.hpp"
 
 #include "core/loss/losses.hpp"
+#include "file/file_lock.hpp"
 #include "file/recording_files.hpp"
 #include "file/sha512/sha512.hpp"
 #include "iio_stream/units.hpp"
@@ -121,7 +122,7 @@ void check_indexes(const RecordingFiles& o, std::vector<std::string>& problems)
 void check_sizes(const RecordingFiles& o, Recording& r)
 {
     const std::size_t sample = o.sample_bytes();
-    if (o.is_live()) {
+    if (is_being_recorded(o.data)) {
         r.problems.push_back("it is being recorded");
         return;
     }

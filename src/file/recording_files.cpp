@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "file/recording_files.hpp"
 
-#include "file/file_lock.hpp"
 #include "file/file_names.hpp"
 #include "file/sigmf/archive.hpp"
 #include "file/sigmf/check.hpp"
@@ -47,8 +46,9 @@ RecordingFiles::RecordingFiles(const std::string& path, const std::string& forma
         meta = data = path;
         begin = archive.data_begin;
         bytes = archive.data_bytes;
-        metadata = archived_metadata(path, archive);
-        Inspection found = inspect(metadata, archived_metadata_text(path, archive));
+        const std::string text = archived_metadata_text(path, archive);
+        metadata = parse_metadata(text, archived_metadata_name(path, archive));
+        Inspection found = inspect(metadata, text);
         problems = std::move(found.problems);
         if (found.obstacle.empty())
             contents = contents_of(found.repaired);
@@ -79,11 +79,6 @@ RecordingFiles::RecordingFiles(const std::string& path, const std::string& forma
     if (!contents.layout.is_plain())
         other_bytes = bytes - bytes_in(contents.layout.ranges(bytes, sample_bytes(), data));
     journal = read_journal(data);
-}
-
-bool RecordingFiles::is_live() const
-{
-    return is_being_recorded(data);
 }
 
 } // namespace iio_stream::file

@@ -38,8 +38,6 @@ struct RecordingFiles {
     std::uint64_t sample_data_bytes() const noexcept { return bytes - other_bytes; }
     /// Only then the file may be longer than what was written.
     bool unfinished() const { return contents.state == State::recording; }
-    /// A recorder has it open.
-    bool is_live() const;
 };
 
 /// What check_recording() finds without reading the samples.

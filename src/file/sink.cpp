@@ -308,9 +308,8 @@ void FileSink::refuse_live_series() const
         return;
     const std::string series = series_path(settings_.target.path);
     if (!series.empty() && is_series_locked(series))
-        throw Error(Fault::storage, EBUSY, "open", settings_.target.path,
-                    "a recording in parts of this name is being recorded",
-                    "record to another name, or wait until that ends");
+        throw busy_file(settings_.target.path,
+                        "a recording in parts of this name is being recorded");
 }
 
 void FileSink::record_loss(const Loss& loss) noexcept

@@ -86,9 +86,10 @@ private:
     std::uint64_t length_ = 0; ///< samples in the file
     std::uint64_t round_ = 0;  ///< position where the current round of the file's gaps began
     std::size_t next_gap_ = 0;
-    std::array<bool, 4> evidence_{}; ///< of the gaps that it has reported, by the recording
-    bool torn_ = false;              ///< it ends in the middle of a sample
-    bool flushing_ = false;          ///< the stream ends before it does
+    /// Whether a gap with that evidence was reported.
+    std::array<bool, static_cast<std::size_t>(Evidence::starvation) + 1> evidence_{};
+    bool torn_ = false;     ///< it ends in the middle of a sample
+    bool flushing_ = false; ///< the stream ends before it does
 };
 
 } // namespace iio_stream::file

@@ -137,7 +137,8 @@ void sigmf_archive(std::span<const std::byte> input)
         };
         holds(is_inside(archive.meta_begin, archive.meta_bytes), "metadata are in the archive");
         holds(is_inside(archive.data_begin, archive.data_bytes), "and so are the samples");
-        (void)file::archived_metadata(file.path(), archive);
+        (void)file::parse_metadata(file::archived_metadata_text(file.path(), archive),
+                                   file::archived_metadata_name(file.path(), archive));
     });
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Annotations of SigMF recordings: what metadata say, and one more of them in the text of a metadata file.
+"""Reads the annotations of SigMF metadata, and adds one to the text of a metadata file.
 
 The text is changed at one place and never written from parsed values, so that every number, name and space of
 the rest stays as it is.
@@ -30,10 +30,10 @@ _OF_ARGUMENTS = {"core:sample_start": "start=", "core:sample_count": "count=", "
 
 @dataclass(frozen=True)
 class Annotation:
-    """What a recording says about its samples from ``start`` on, counted as its ``array`` counts them:
-    about ``count`` of them, or None for all up to the end of their capture. ``frequency`` is the lowest and
-    the highest in Hz: of the spectrum if the capture has a frequency, else of the baseband. ``label``,
-    ``comment`` and ``frequency`` are None if it does not say them."""
+    """An annotation of ``count`` samples from ``start`` on, counted as the recording's ``array`` counts them.
+    If ``count`` is None, it holds up to the end of its capture. ``frequency`` is the lowest and the highest
+    in Hz: of the spectrum if the capture has a frequency, else of the baseband. ``label``, ``comment`` and
+    ``frequency`` are None if the annotation does not have them."""
 
     start: int
     count: int | None
@@ -43,8 +43,8 @@ class Annotation:
 
 
 def annotations_of(metadata: Mapping[str, Any]) -> tuple[Annotation, ...]:
-    """Those of the file's samples, in the order of their start. What is no annotation is left out, and so are
-    single values that have another type than SigMF's."""
+    """Returns the annotations of the file's samples, in the order of their start. Leaves out list elements
+    that are not annotations, and single values whose type is not SigMF's."""
     offset = first_sample(metadata)
     found = sorted(((start, one) for start, one in _placed(metadata, "annotations") if start >= offset),
                    key=operator.itemgetter(0))
@@ -52,15 +52,15 @@ def annotations_of(metadata: Mapping[str, Any]) -> tuple[Annotation, ...]:
 
 
 def first_sample(metadata: Mapping[str, Any]) -> int:
-    """What ``core:sample_start`` is of the file's first sample: ``core:offset``, unless the captures lie
-    before it, which then count from the file's first sample."""
+    """Returns the ``core:sample_start`` of the file's first sample. It is ``core:offset``, unless captures
+    lie before it: then all of them count from the file's first sample."""
     offset = _count(metadata["global"].get("core:offset")) or 0
     starts = [start for start, _ in _placed(metadata, "captures") or _placed(metadata, "annotations")]
     return 0 if starts and min(starts) < offset else offset
 
 
 def annotation(start: int, one: Mapping[str, Any]) -> Annotation:
-    """That of metadata, whose samples count from ``start`` on."""
+    """Makes the object for an annotation of the metadata. It begins at sample ``start`` of the file."""
     low, high = (_known(one.get(f"core:freq_{edge}_edge"), int, float) for edge in ("lower", "upper"))
     return Annotation(start, _count(one.get("core:sample_count")), _known(one.get("core:label"), str),
                       _known(one.get("core:comment"), str),
@@ -132,7 +132,7 @@ def _text(name: str, value: Any) -> str:
 def _edges(frequency: Any) -> tuple[float, float]:
     shown = f"frequency={reprlib.repr(frequency)}"
     if isinstance(frequency, str) or not hasattr(frequency, "__len__") or len(frequency) != 2:
-        raise TypeError(f"{shown} is no pair of numbers: it is frequency=(lowest, highest) in Hz")
+        raise TypeError(f"{shown} is not a pair of numbers: write frequency=(lowest, highest) in Hz")
     low, high = (_hertz(shown, edge) for edge in frequency)
     if low > high:
         raise usage(f"{shown}: the lowest is above the highest", f"frequency=({high!r}, {low!r})")
@@ -141,10 +141,10 @@ def _edges(frequency: Any) -> tuple[float, float]:
 
 def _hertz(shown: str, edge: Any) -> float:
     if isinstance(edge, bool) or not isinstance(edge, numbers.Real):
-        raise TypeError(f"{shown} is no pair of numbers: it is frequency=(lowest, highest) in Hz")
+        raise TypeError(f"{shown} is not a pair of numbers: write frequency=(lowest, highest) in Hz")
     number = int(edge) if isinstance(edge, numbers.Integral) else float(edge)
     if not abs(number) <= _MOST_HZ:
-        raise usage(f"{shown}: {number!r} Hz is nothing that SigMF allows", "from -1e12 to 1e12 Hz")
+        raise usage(f"{shown}: {number!r} Hz is out of range", "SigMF allows -1e12 to 1e12 Hz")
     return number
 
 
@@ -162,7 +162,7 @@ def _other(key: str, value: Any) -> Any:
         try:
             return str(uuid.UUID(str(value)))
         except ValueError:
-            raise usage(f"uuid={value!r} is no UUID", "uuid=uuid.uuid4() makes one") from None
+            raise usage(f"uuid={value!r} is not a valid UUID", "uuid=uuid.uuid4() makes one") from None
     elif key.startswith("core:"):
         raise usage(f"annotate() has no argument {key[5:]}",
                     "it has start, count, label, comment, frequency, generator and uuid; keys of an "
@@ -171,7 +171,7 @@ def _other(key: str, value: Any) -> Any:
 
 
 def refuse_undeclared(one: Mapping[str, Any], metadata: Mapping[str, Any], path: str) -> None:
-    """SigMF wants the namespace of each key in core:extensions."""
+    """Raises UsageError for a key whose namespace is not in core:extensions, as SigMF requires."""
     stated = metadata["global"].get("core:extensions")
     declared = {each.get("name") for each in stated if isinstance(each, dict)} \
         if isinstance(stated, list) else set()
@@ -184,8 +184,8 @@ def refuse_undeclared(one: Mapping[str, Any], metadata: Mapping[str, Any], path:
 
 
 def with_annotation(text: str, one: Mapping[str, Any]) -> str:
-    """The text of metadata with one more annotation, after those that start before it or with it. Raises
-    ValueError if its annotations are no array."""
+    """Returns the text of the metadata with one more annotation, after those that start at or before its
+    start. Raises ValueError if ``annotations`` is not an array."""
     top = _skip(text, text.startswith("\ufeff"))
     members = list(_values(text, top))
     indent = text[top + 1:_skip(text, top + 1)]
@@ -195,7 +195,7 @@ def with_annotation(text: str, one: Mapping[str, Any]) -> str:
         return text[:end] + "," + indent + '"annotations": ' + _alone(one, indent) + text[end:]
     begin, end = lists[-1]  # the last of several counts
     if text[begin] != "[":
-        raise ValueError(f"annotations = {text[begin:end][:80]} is no array")
+        raise ValueError(f"annotations = {text[begin:end][:80]} is not an array")
     space = text[begin + 1:_skip(text, begin + 1)]
     there = list(_values(text, begin))
     if not there:
@@ -213,8 +213,8 @@ def _skip(text: str, at: int) -> int:
 
 
 def _values(text: str, at: int) -> Iterator[tuple[str | None, Any, int, int]]:
-    """What the object or array at ``at`` has: (name, or None in an array; value; its begin and end). The text
-    is valid JSON."""
+    """Yields the members of the object or array at ``at`` as (name, value, begin, end); an array's names are
+    None. The text is valid JSON."""
     has_names = text[at] == "{"
     at = _skip(text, at + 1)
     while text[at] not in "}]":
@@ -230,13 +230,14 @@ def _values(text: str, at: int) -> Iterator[tuple[str | None, Any, int, int]]:
 
 
 def _alone(one: Mapping[str, Any], indent: str) -> str:
-    """An array of one annotation, in a text whose outermost names have ``indent`` before them."""
+    """Writes an array of one annotation, for a text whose outermost names have ``indent`` before them."""
     space = indent + (indent[indent.rindex("\n") + 1:] or "  ") if "\n" in indent else ""
     return f"[{space}{_written(one, space, indent)}{indent if space else ''}]"
 
 
 def _written(one: Mapping[str, Any], space: str, indent: str) -> str:
-    """In the style of a text that has ``space`` before each annotation, ``indent`` before outermost names."""
+    """Writes an annotation in the style of the text: ``space`` precedes each annotation, and ``indent`` the
+    outermost names."""
     line = space[space.rindex("\n"):] if "\n" in space else ""
     step = len(line) - 1 - len(indent[indent.rfind("\n") + 1:])
     return json.dumps(one, ensure_ascii=False, allow_nan=False, default=_plain,
@@ -244,7 +245,7 @@ def _written(one: Mapping[str, Any], space: str, indent: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """NumPy's numbers and arrays as those of JSON."""
+    """Converts NumPy's numbers and arrays to JSON's."""
     if hasattr(value, "tolist"):
         return value.tolist()
-    raise TypeError(f"{reprlib.repr(value)} of type {type(value).__name__} is nothing that JSON has")
+    raise TypeError(f"{reprlib.repr(value)} of type {type(value).__name__} has no form in JSON")

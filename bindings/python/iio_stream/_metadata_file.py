@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A file of SigMF metadata that one program at a time changes, whole."""
+"""Locks a file of SigMF metadata, and replaces it as a whole."""
 from __future__ import annotations
 
 import contextlib
@@ -18,8 +18,8 @@ _TIMEOUT = 10.0      # for programs that change the same metadata
 
 @contextlib.contextmanager
 def locked(path: str, data: str) -> Iterator[BinaryIO]:
-    """The metadata file ``path``, open and locked against other callers of this. The data file is locked like
-    a reader's meanwhile, so that no program records into it or recovers it. Raises Error."""
+    """Opens the metadata file ``path`` and locks it against other callers of this function. Meanwhile the
+    data file has a reader's lock, so that no program records into it or recovers it. Raises Error."""
     with contextlib.ExitStack() as stack:
         recorded = _opened(data, os.O_RDONLY)
         stack.callback(os.close, recorded)
@@ -29,7 +29,7 @@ def locked(path: str, data: str) -> Iterator[BinaryIO]:
 
 
 def _current(path: str) -> BinaryIO:
-    """Locked, and the file that has the name: another program may have replaced it before the lock."""
+    """Opens and locks the file. Tries again if another program has replaced it before it was locked."""
     until = time.monotonic() + _TIMEOUT
     while True:
         file = os.fdopen(_opened(path, os.O_RDWR), "rb")
@@ -70,7 +70,8 @@ def _lock(fd: int, kind: int, seconds: float) -> bool:
 
 
 def replace(path: str, file: BinaryIO, text: bytes) -> None:
-    """Atomically and durably: readers see the old file or the new one, which has the same mode and owner."""
+    """Replaces the file atomically and durably: readers see the old text or the new one. It keeps its mode
+    and its owner."""
     fresh = path + ".annotate"
     folder = os.path.dirname(path)
     try:
@@ -94,7 +95,7 @@ def replace(path: str, file: BinaryIO, text: bytes) -> None:
         if isinstance(error, OSError):
             raise _refused(error, path, "") from None
         raise
-    with contextlib.suppress(OSError):  # a file system that cannot sync a folder does without
+    with contextlib.suppress(OSError):  # some file systems cannot sync a folder
         _sync_folder(folder)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Text from outside, such as the name of a file, for a terminal or a log, which it cannot control."""
+"""Escapes text from outside, such as the name of a file, so that it cannot control a terminal or a log."""
 from __future__ import annotations
 
 import argparse
@@ -10,7 +10,7 @@ _DANGEROUS = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # control, direction of writing, no
 
 
 def printable(text: str) -> str:
-    """As the library does: bytes of dangerous characters become a backslash, an x and two digits."""
+    """Escapes dangerous characters as the library does: a byte becomes a backslash, an x and two digits."""
     if text.isprintable():
         return text
     return "".join(_escaped(letter) if unicodedata.category(letter) in _DANGEROUS else letter
@@ -24,7 +24,7 @@ def _escaped(letter: str) -> str:
 
 
 class Parser(argparse.ArgumentParser):
-    """Of a command's words, which may be names of files."""
+    """A parser whose errors are printable: the words of a command may be names of files."""
 
     def error(self, message: str) -> NoReturn:
         super().error(printable(message))

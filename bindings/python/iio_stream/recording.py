@@ -58,8 +58,8 @@ class Recording:
 
     @property
     def annotations(self) -> tuple[Annotation, ...]:
-        """What ``metadata`` say about the samples, in the order of their start, iio-stream's notes of losses
-        and retunings included."""
+        """The annotations in ``metadata``, in the order of their start. They include those of losses and
+        retunings that iio-stream has written."""
         return _annotations.annotations_of(self.metadata) if self.metadata else ()
 
     def annotate(self, start: int, count: int | None = None, *, label: str | None = None,
@@ -79,8 +79,8 @@ class Recording:
 
         Raises UsageError for samples outside of the recording, edges in the wrong order, an argument that
         SigMF does not know, and raw samples; TypeError for values of another type; StorageError if the files
-        cannot be changed: with EBUSY while they are recorded, with ESTALE if they are no longer those that
-        were opened.
+        cannot be changed. Its errno is EBUSY while the recording is being made, and ESTALE if the files were
+        replaced or changed after they were opened.
 
         >>> import tempfile
         >>> from iio_stream import record
@@ -121,7 +121,7 @@ class Recording:
         return longer
 
     def _refuse_changed(self, text: bytes, path: str, data: str) -> None:
-        """Samples are counted in the recording that was opened."""
+        """Raises StorageError if the recording is not the one that was opened."""
         told = _sigmf.describe(text)
         if told.state == "recording":
             raise _metadata_file.failed(errno.EBUSY, path, "it is still being recorded, or was interrupted",
@@ -167,7 +167,7 @@ def open_recording(path: str | os.PathLike[str], /, *, format: str = "") -> Reco
 
 
 def _way_to(name: str) -> str:
-    """A hint for what is no recording in this machine's files."""
+    """Returns a hint for a name that is not a recording in a local file; "" if there is none."""
     if "://" in name:
         return "iio_stream.archive.open() reads object stores, and iio-stream archive pull copies from them"
     if name.endswith(".sigmf") and os.path.isfile(name):

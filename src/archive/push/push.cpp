@@ -4,6 +4,7 @@
 #include "archive/contents.hpp"
 #include "archive/series.hpp"
 #include "core/base/text.hpp"
+#include "file/file_lock.hpp"
 #include "file/recording_files.hpp"
 #include "iio_stream/error.hpp"
 #include "sys/disk/whole_file.hpp"
@@ -196,7 +197,7 @@ std::optional<Push::Closed> Push::open(const std::string& metadata)
     const std::string text = text_of(metadata);
     const file::RecordingFiles recording(metadata, "");
     if (recording.problems.empty() &&
-        (recording.journal || recording.unfinished() || recording.is_live())) {
+        (recording.journal || recording.unfinished() || file::is_being_recorded(recording.data))) {
         ++report_.unfinished;
         return std::nullopt;
     }

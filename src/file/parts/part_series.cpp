@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "file/parts/part_series.hpp"
 
+#include "file/file_lock.hpp"
 #include "file/journal/journal.hpp"
 #include "file/sigmf/file_pair.hpp"
 #include "iio_stream/error.hpp"
@@ -93,8 +94,8 @@ void PartSeries::find_stale(bool keeps)
     refuse_live();
 }
 
-// The lock of the series is ours: what is locked is being recovered or read, or another recorder
-// was given the name of a part.
+// This recorder has the lock of the series. A part that is locked nevertheless is being read or
+// recovered, or another recorder writes a single file of that name.
 void PartSeries::refuse_live() const
 {
     const std::string& data = names_.back();
@@ -104,9 +105,7 @@ void PartSeries::refuse_live() const
             continue;
         const sys::UniqueFd fd = sys::open_file(part, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
         if (!sys::lock_soon(fd.get(), sys::Lock::shared))
-            throw Error(Fault::storage, EBUSY, "open", part,
-                        "it is being recorded, here or by another process",
-                        "record to another name, or wait until that ends");
+            throw busy_file(part, "it is being recorded, here or by another process");
     }
 }
 

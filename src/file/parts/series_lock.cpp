@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "file/parts/series_lock.hpp"
 
+#include "file/file_lock.hpp"
 #include "iio_stream/error.hpp"
 #include "sys/files.hpp"
 #include "sys/stream_file.hpp"
 
-#include <cerrno>
 #include <fcntl.h>
 #include <utility>
 
@@ -20,7 +20,7 @@ std::string lock_path(const std::string& series)
     return series + ".lock";
 }
 
-// Errors name what is to be recorded.
+// An error names the recording, not only its lock.
 sys::UniqueFd open_lock(const std::string& series)
 try {
     return sys::open_file(lock_path(series), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
@@ -44,16 +44,15 @@ SeriesLock::SeriesLock(const std::string& series)
         sys::UniqueFd fd = open_lock(series);
         if (!sys::lock_soon(fd.get(), sys::Lock::exclusive))
             break;
-        // Whoever had the lock until now has removed the file.
+        // The recorder that had the lock until now has removed the file.
         if (!sys::has_name(fd.get(), lock_path(series)))
             continue;
         path_ = lock_path(series);
         fd_ = std::move(fd);
         return;
     }
-    throw Error(Fault::storage, EBUSY, "open", series,
-                "a recording in parts of this name is being recorded, here or by another process",
-                "record to another name, or wait until that ends");
+    throw busy_file(
+        series, "a recording in parts of this name is being recorded, here or by another process");
 }
 
 SeriesLock& SeriesLock::operator=(SeriesLock&& other) noexcept
@@ -64,7 +63,7 @@ SeriesLock& SeriesLock::operator=(SeriesLock&& other) noexcept
     return *this;
 }
 
-// The name goes first: who opens the file after that makes a new one.
+// The name is removed first, so that the next recorder creates a new file.
 void SeriesLock::release() noexcept
 {
     if (!fd_.valid())

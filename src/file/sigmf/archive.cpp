@@ -300,10 +300,9 @@ std::string archived_metadata_text(const std::string& path, const SigmfArchive& 
     return text;
 }
 
-Json archived_metadata(const std::string& path, const SigmfArchive& archive)
+std::string archived_metadata_name(const std::string& path, const SigmfArchive& archive)
 {
-    return parse_metadata(archived_metadata_text(path, archive),
-                          path + ": " + detail::printable(archive.meta));
+    return path + ": " + detail::printable(archive.meta);
 }
 
 } // namespace iio_stream::file

@@ -27,8 +27,8 @@ SigmfArchive read_archive(const std::string& path);
 
 /// The text of the metadata in it.
 std::string archived_metadata_text(const std::string& path, const SigmfArchive& archive);
-/// The metadata in it. Throws like parse_metadata().
-Json archived_metadata(const std::string& path, const SigmfArchive& archive);
+/// Their name in errors.
+std::string archived_metadata_name(const std::string& path, const SigmfArchive& archive);
 
 /// The header of a file (type '0') or a folder ('5') in an archive that is written: ustar's, after
 /// an extended one where that has no room for the name or the size. `modified`: seconds since 1970.

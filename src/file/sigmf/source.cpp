@@ -33,13 +33,20 @@ void refuse_interrupted(const Contents& contents, const std::string& data, const
                     "after an interruption: iio-stream recover " + path);
 }
 
+std::uint64_t stored_bytes(const std::string& data, const std::optional<SigmfArchive>& archive)
+{
+    if (archive)
+        return archive->data_bytes;
+    const sys::UniqueFd fd = sys::open_file(data, O_RDONLY | O_NONBLOCK);
+    return sys::file_size(fd.get(), data);
+}
+
 void refuse_other_length(const Contents& contents, const std::string& data, const std::string& path,
                          const std::optional<SigmfArchive>& archive)
 {
     if (!contents.samples || !contents.layout.is_plain())
         return;
-    const sys::UniqueFd fd = sys::open_file(data, O_RDONLY);
-    const std::uint64_t bytes = archive ? archive->data_bytes : sys::file_size(fd.get(), data);
+    const std::uint64_t bytes = stored_bytes(data, archive);
     if (bytes != *contents.samples * contents.format.sample_bytes)
         throw Error(Fault::storage, EBADMSG, "read", path,
                     "the metadata say " + std::to_string(*contents.samples) + " samples of " +
@@ -48,15 +55,13 @@ void refuse_other_length(const Contents& contents, const std::string& data, cons
                     "iio-stream recover " + path + " makes it valid again");
 }
 
-// Which captures describe no sample of the file, so that a copy does not have them.
+// Names the captures that begin at the end of the samples or later: a copy does not have them.
 std::string captures_left_out(const Json& placed, const Contents& contents, const std::string& data,
                               const std::optional<SigmfArchive>& archive)
 {
     if (!contents.layout.is_plain() || !sys::path_exists(data))
         return "";
-    const sys::UniqueFd fd = sys::open_file(data, O_RDONLY | O_NONBLOCK);
-    const std::uint64_t bytes = archive ? archive->data_bytes : sys::file_size(fd.get(), data);
-    const std::uint64_t samples = bytes / contents.format.sample_bytes;
+    const std::uint64_t samples = stored_bytes(data, archive) / contents.format.sample_bytes;
     std::string starts;
     std::size_t count = 0;
     for (const Json& capture : placed["captures"]) {
@@ -115,8 +120,8 @@ SourceSettings settings_of_recording(Uri& uri)
     const std::string& meta = archive ? path : files.meta;
     const std::string text =
         archive ? archived_metadata_text(path, *archive) : load_metadata_text(meta);
-    const Inspection found =
-        inspect(archive ? archived_metadata(path, *archive) : parse_metadata(text, meta), text);
+    const std::string name = archive ? archived_metadata_name(path, *archive) : meta;
+    const Inspection found = inspect(parse_metadata(text, name), text);
     const Json& metadata = found.repaired;
     const std::optional<Format> stated = take_stated_format(uri.options, metadata["global"]);
     if (!found.obstacle.empty() && !stated)
