@@ -11,13 +11,20 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <new>
+#include <sys/socket.h>
 
 namespace iio_stream::archive {
 
 namespace {
 
 constexpr long kConnectSeconds = 20;
+// Where the network is gone, a connection ends before kSilentSeconds. TCP doubles the time between
+// its attempts, so that a request may wait for another 20 s after a network was away for 20 s. A
+// new connection is attempted at once.
+constexpr long kNoAcknowledgmentSeconds = 15, kKeepAliveSeconds = 5;
 constexpr long kSilentSeconds = 30, kSlowest = 100; ///< bytes per second over that time
 
 class Headers {
@@ -126,6 +133,16 @@ std::size_t take_header(char* from, std::size_t size, std::size_t count, void* u
         return 0;
     }
     return line.size();
+}
+
+/// The kernel ends a connection whose other end acknowledges nothing, or has no room for our bytes,
+/// for that time: tcp(7). A store that takes longer for an answer is waited for, as its kernel
+/// acknowledges the request.
+int set_acknowledgment_deadline(void*, curl_socket_t fd, curlsocktype)
+{
+    const unsigned ms = kNoAcknowledgmentSeconds * 1000;
+    (void)::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
+    return CURL_SOCKOPT_OK;
 }
 
 int check_progress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t)
@@ -242,6 +259,10 @@ void Http::State::set_connection() const
     set(CURLOPT_PROTOCOLS_STR, "http,https");
     set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
+    set(CURLOPT_SOCKOPTFUNCTION, &set_acknowledgment_deadline);
+    set(CURLOPT_TCP_KEEPALIVE, 1L);
+    set(CURLOPT_TCP_KEEPIDLE, kKeepAliveSeconds);
+    set(CURLOPT_TCP_KEEPINTVL, kKeepAliveSeconds);
     set(CURLOPT_LOW_SPEED_LIMIT,
         rate > 0 ? std::clamp(static_cast<long>(rate / 2), 1L, kSlowest) : kSlowest);
     set(CURLOPT_LOW_SPEED_TIME, kSilentSeconds);
