@@ -23,6 +23,7 @@
 #include <cstring>
 #include <iio.h>
 #include <new>
+#include <optional>
 
 using iio_stream::compat::Layout;
 using iio_stream::compat::Settings;
@@ -61,23 +62,25 @@ void say(const iio_device* device, const char* what)
                      iio_device_get_id(device), what);
 }
 
-// Null where the machine's library is to make the buffer, and to give its own error.
-iio_buffer* ours(const iio_device* device, std::size_t samples, bool cyclic)
+// Nothing where the machine's library makes the buffer, or gives its own error. Null and errno
+// where the device is busy. The machine's library is not asked then: it may find the device free a
+// moment later, and the program would have a buffer without our loss accounting.
+std::optional<iio_buffer*> ours(const iio_device* device, std::size_t samples, bool cyclic)
 try {
     const std::string& path = Settings::get().path;
     if (path == "off" || samples == 0 || !is_local(device))
-        return nullptr;
+        return std::nullopt;
     if (!path.empty() && path != "dmabuf" && path != "mmap" && path != "fileio") {
         say(device,
             ("IIO_STREAM_PATH=" + path + " is not auto, dmabuf, mmap, fileio or off").c_str());
-        return nullptr;
+        return std::nullopt;
     }
     Layout layout(device);
     if (layout.channels.empty())
-        return nullptr;
+        return std::nullopt;
     if (iio_device_get_sample_size(device) != static_cast<ssize_t>(layout.format.sample_bytes)) {
         say(device, "libiio lays out its samples in another way");
-        return nullptr;
+        return std::nullopt;
     }
     auto buffer = std::make_unique<iio_buffer>();
     const bool output = layout.output;
@@ -85,10 +88,14 @@ try {
         output ? playback(std::move(layout), samples, cyclic) : capture(std::move(layout), samples);
     return buffer.release();
 } catch (const iio_stream::Error& error) {
+    if (error.code().value() == EBUSY) {
+        errno = EBUSY;
+        return nullptr;
+    }
     say(device, error.what());
-    return nullptr;
+    return std::nullopt;
 } catch (const std::bad_alloc&) {
-    return nullptr;
+    return std::nullopt;
 }
 
 /// Calls copy(value, done, bytes) for each value of the channel for which there is room; returns
@@ -121,8 +128,8 @@ iio_buffer* iio_device_create_buffer(const iio_device* device, size_t samples, b
         errno = ERANGE;
         return nullptr;
     }
-    if (iio_buffer* buffer = ours(device, samples, cyclic))
-        return buffer;
+    if (const auto buffer = ours(device, samples, cyclic))
+        return *buffer;
     return REAL(iio_device_create_buffer)(device, samples, cyclic);
 }
 

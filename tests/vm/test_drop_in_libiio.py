@@ -16,8 +16,9 @@ import time
 import counts
 import numpy as np
 import pytest
-from conftest import ADC, DAC, knob, sim
+from conftest import ADC, DAC, finish, iio_dir, interrupt, knob, sim, start
 from playing import count
+from waiting import until
 
 RUN = ["iio-stream", "run", "--"]
 BOTH = pytest.mark.parametrize("by", [[], RUN])
@@ -82,6 +83,21 @@ def test_iio_stresstest_opens_and_closes_buffers(by, threads):
     assert contexts > 0 and buffers >= contexts and refills > 0, out
     if by:  # alone some end with ETIMEDOUT, although the timeout is UINT_MAX ms
         assert "refill failed" not in err
+        assert "libiio's own buffer" not in err  # of a device that was busy for us and free for libiio
+
+
+def test_a_device_that_another_program_reads_is_busy():
+    sim()
+    words = [BUILD / "tests/iio_readdev", "-u", "local:", "-s", "1024", ADC]
+    holder = start(f"stream iio:{ADC} null:")
+    try:
+        until(lambda: (iio_dir(ADC) / "buffer0/enable").read_text() == "1\n")
+        refused = [subprocess.run([*by, *words], capture_output=True, text=True, check=False) for by in (RUN, [])]
+    finally:
+        interrupt(holder)
+        finish(holder)
+    assert all(one.returncode == 1 and one.stdout == "" for one in refused), refused
+    assert "Device or resource busy" in refused[0].stderr and refused[0].stderr == refused[1].stderr
 
 
 @contextlib.contextmanager
