@@ -42,20 +42,7 @@ BlockInfo SampleTracker::next(std::size_t bytes, const Time& time, BlockState st
     info.time = time;
     info.gap_count = count_;
     info.gaps = pending_;
-    // A loss moves the index of the first block that certainly follows it.
-    if (ahead_ != 0 && ahead_max_ <= position_) {
-        lost_ = add_least(lost_, std::exchange(ahead_, 0));
-        ahead_max_ = 0;
-    }
-    for (std::uint8_t i = 0; i < count_; ++i) {
-        const Gap& gap = pending_[i];
-        if (gap.offset_max <= position_) {
-            lost_ = add_least(lost_, gap.lost_min);
-        } else if (gap.lost_min != 0) {
-            ahead_ = add_least(ahead_, gap.lost_min);
-            ahead_max_ = std::max(ahead_max_, gap.offset_max);
-        }
-    }
+    count_losses();
     info.sample_index = position_ + lost_;
     for (std::uint8_t i = 0; i < count_; ++i)
         exact_ = exact_ && (pending_[i].exact() || pending_[i].lost_max == 0) && lost_ != kMostLost;
@@ -63,6 +50,28 @@ BlockInfo SampleTracker::next(std::size_t bytes, const Time& time, BlockState st
     count_ = 0;
     position_ += bytes / sample_bytes_;
     return info;
+}
+
+// A loss moves the index of the first block that certainly follows it, whatever other losses may be
+// further on: recordings count each loss in the same way.
+void SampleTracker::count_losses() noexcept
+{
+    const auto end = uncounted_.begin() + uncounted_count_;
+    const auto kept = std::remove_if(uncounted_.begin(), end, [this](const Gap& gap) {
+        if (gap.offset_max <= position_)
+            lost_ = add_least(lost_, gap.lost_min);
+        return gap.offset_max <= position_;
+    });
+    uncounted_count_ = static_cast<std::uint8_t>(kept - uncounted_.begin());
+    for (std::uint8_t i = 0; i < count_; ++i) {
+        const Gap& gap = pending_[i];
+        if (gap.offset_max <= position_)
+            lost_ = add_least(lost_, gap.lost_min);
+        else if (gap.lost_min != 0 && uncounted_count_ < uncounted_.size())
+            uncounted_[uncounted_count_++] = gap;
+        else if (gap.lost_min != 0)
+            uncounted_.back() = merged(uncounted_.back(), gap);
+    }
 }
 
 std::vector<Gap> SampleTracker::left() const

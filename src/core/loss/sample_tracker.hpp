@@ -51,17 +51,22 @@ public:
     const Retuning& retuning() const noexcept { return retuning_; }
 
 private:
+    /// Gaps may reach some blocks further than the one that reports them.
+    static constexpr std::size_t kMostUncounted = 32;
+
+    void count_losses() noexcept;
+
     std::size_t sample_bytes_ = 1;
     std::uint64_t sequence_ = 0;
     std::uint64_t position_ = 0; ///< samples delivered
     std::uint64_t losses_final_before_ = kUnknown, retunings_final_before_ = kUnknown;
     Retuning retuning_;
-    std::uint64_t lost_ = 0;  ///< samples lost before position_, at least
-    std::uint64_t ahead_ = 0; ///< samples lost before ahead_max_, but perhaps not before position_
-    std::uint64_t ahead_max_ = 0;
+    std::uint64_t lost_ = 0; ///< samples lost before position_, at least
     bool exact_ = true;
     std::uint8_t count_ = 0;
     std::array<Gap, kMaxGaps> pending_{};
+    std::uint8_t uncounted_count_ = 0;
+    std::array<Gap, kMostUncounted> uncounted_{}; ///< losses that may be after position_
 };
 
 } // namespace iio_stream::detail

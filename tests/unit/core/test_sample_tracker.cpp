@@ -109,6 +109,28 @@ TEST_F(SampleTrackerTest, ALossMovesTheIndexOnlyIfItIsCertainlyBefore)
     EXPECT_EQ(block(10).sample_index, 31u);
 }
 
+// As when a starved machine loses samples of each block, and looks at the register late.
+TEST_F(SampleTrackerTest, ALossCountsFromItsOwnPlaceHoweverManyFurtherOnesMayComeLater)
+{
+    for (std::uint64_t n = 0; n < 100; ++n) {
+        tracker.gap({10 * n, 10 * n + 15, 1, 9, Evidence::overflow_bit});
+        const std::uint64_t certain =
+            n < 2 ? 0 : n - 1; // those with an end at or before this block
+        EXPECT_EQ(block(10).sample_index, 10 * n + certain);
+    }
+}
+
+TEST_F(SampleTrackerTest, MoreLossesThanAreKeptAreCountedWhenAllAreCertain)
+{
+    for (std::uint64_t n = 0; n < 100; ++n) {
+        tracker.gap({0, 1000 + n, 1, 9, Evidence::overflow_bit});
+        EXPECT_EQ(block(10).sample_index, 10 * n);
+    }
+    for (std::uint64_t n = 0; n < 10; ++n)
+        block(10);
+    EXPECT_EQ(block(10).sample_index, 1100u + 100);
+}
+
 TEST_F(SampleTrackerTest, AnEmptyGapLeavesTheIndexExact)
 {
     tracker.gap({0, 10, 0, 0, Evidence::starvation});

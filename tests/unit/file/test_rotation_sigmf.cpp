@@ -151,6 +151,18 @@ TEST(RotationSigmf, ALossThatMayBeAfterTheSeamIsRecordedThereToo)
     EXPECT_EQ(index(behind["captures"][0]), 3 * 2048u + 1);
 }
 
+// Otherwise the next part would begin before the end of this one.
+TEST(RotationSigmf, ALossBeforeTheSeamCountsThereAlthoughAnotherOneMayBeAfterIt)
+{
+    const TempDir dir;
+    FakeSource::Script script{.total = 10'000};
+    script.losses = {{1000, 0, Gap{1000, 1600, 1, 300, Evidence::overflow_bit}},
+                     {1400, 0, Gap{1400, 2100, 1, 300, Evidence::overflow_bit}}};
+    rotate_sigmf(dir, script, "rotate_bytes=8Ki");
+    EXPECT_EQ(index(part(dir, 1)["captures"][0]), 2048u + 1);
+    EXPECT_EQ(index(part(dir, 2)["captures"][0]), 2 * 2048u + 2);
+}
+
 TEST(RotationSigmf, ZerosInPlaceOfLossesMayCrossASeam)
 {
     for (const std::uint64_t at : {1000u, 1024u, 2000u, 2048u, 3000u}) {
