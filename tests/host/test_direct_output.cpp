@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Files written past the page cache, if the file system of the temporary directory can.
+// Writes files with direct I/O, if the file system of the temporary directory supports it.
 #include "file/journal/journal.hpp"
 #include "support/direct_io.hpp"
 #include "support/errors.hpp"
@@ -9,8 +9,12 @@
 #include "support/pattern_stream.hpp"
 #include "support/temp_dir.hpp"
 #include "sys/disk/direct_io.hpp"
+#include "sys/files.hpp"
 #include "sys/machine.hpp"
 
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -53,7 +57,7 @@ TEST_P(DirectOutput, WholeBlocksAreWrittenWithoutACopy)
     EXPECT_EQ(summary.route[1].mechanism, std::string(GetParam()) + "-direct");
 }
 
-TEST_P(DirectOutput, AnyTailIsWritten)
+TEST_P(DirectOutput, AFileWithAnyTailIsWrittenCompletely)
 {
     for (const std::uint64_t samples :
          {1u, 127u, 128u, 129u, 8191u, 8192u, 8193u, 24576u, 24577u}) {
@@ -63,7 +67,16 @@ TEST_P(DirectOutput, AnyTailIsWritten)
     }
 }
 
-TEST_P(DirectOutput, BlocksThatTheDiskCannotTakeAreCopied)
+// Otherwise a file system cannot be unmounted right after a recording.
+TEST_P(DirectOutput, TheFileIsClosedWhenTheStreamHasEnded)
+{
+    (void)run(config(10'000, 32768));
+    const sys::UniqueFd file = sys::open_file(path(), O_RDWR);
+    // fcntl(2): a write lease is granted only if nobody else has the file open.
+    EXPECT_EQ(::fcntl(file.get(), F_SETLEASE, F_WRLCK), 0) << std::strerror(errno);
+}
+
+TEST_P(DirectOutput, BlocksThatDirectIoCannotWriteAreCopied)
 {
     const Summary summary = run(config(100'000, 4 * 777));
     expect_whole(summary, 100'000);
@@ -71,7 +84,7 @@ TEST_P(DirectOutput, BlocksThatTheDiskCannotTakeAreCopied)
     EXPECT_NE(summary.route[1].reason.find("not multiples"), std::string::npos);
 }
 
-TEST_P(DirectOutput, AFilledGapShiftsAllThatFollowsAndNothingIsLost)
+TEST_P(DirectOutput, AFilledGapShiftsLaterSamplesAndLosesNothing)
 {
     PipelineConfig with_gap = config(200'000, 32768);
     with_gap.source = "sim:?rate=0&pattern=ramp&drop_at=50001";
@@ -109,7 +122,7 @@ TEST_P(DirectOutput, WithoutPreallocationTheFileIsTheSame)
                  70'001);
 }
 
-TEST_P(DirectOutput, AtTheFileSizeLimitTheWholeSamplesBeforeItAreKept)
+TEST_P(DirectOutput, AtTheFileSizeLimitWholeSamplesAreKept)
 {
     const Summary summary = [&] {
         const FileSizeLimit limit(300'002);
@@ -125,7 +138,7 @@ TEST_P(DirectOutput, AtTheFileSizeLimitTheWholeSamplesBeforeItAreKept)
     EXPECT_FALSE(std::filesystem::exists(file::journal_path(path())));
 }
 
-TEST_P(DirectOutput, AStreamThatDoesNotFitIsRefusedUpFrontAndLeavesNothing)
+TEST_P(DirectOutput, AStreamThatDoesNotFitIsRefusedUpFront)
 {
     Session session;
     session.add(config(std::uint64_t{1} << 58, 1 << 20));
@@ -159,7 +172,7 @@ TEST_P(DirectOutput, TwoFilesShareTheirBlocks)
 INSTANTIATE_TEST_SUITE_P(Engines, DirectOutput, testing::Values("io_uring", "libaio"),
                          [](const auto& engine) { return std::string(engine.param); });
 
-TEST(DirectIo, AFileSystemThatOnlyPretendsToDoDirectIoIsNotTrusted)
+TEST(DirectIo, AFileSystemThatOnlyClaimsDirectIoIsNotTrusted)
 {
     const TempDir dir("/dev/shm");
     const sys::DirectIo io = sys::direct_io_at(dir / "a.ci16");

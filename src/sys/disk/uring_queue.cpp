@@ -14,6 +14,7 @@ namespace {
 class UringQueue final : public IoQueue {
 public:
     UringQueue(int fd, const std::string& path, std::size_t depth, Buffers buffers);
+    ~UringQueue() override;
 
     bool may_block() const noexcept override { return false; }
     void write(std::span<const std::byte> data, std::uint64_t offset, std::size_t buffer,
@@ -34,13 +35,15 @@ private:
     Uring owner_;
     io_uring& ring_ = owner_.ring;
     int fd_;
+    std::size_t in_flight_ = 0;
     int register_error_ = 0;
     bool file_registered_ = false, buffers_registered_ = false;
 };
 
 UringQueue::UringQueue(int fd, const std::string& path, std::size_t depth, Buffers buffers)
     : path_(path),
-      owner_(path, depth + 2), // besides the writes, one allocation and one sync may be in flight
+      owner_(path, depth + 2), // in addition to the writes, one allocation and one sync can be in
+                               // flight
       fd_(fd)
 {
     std::vector<iovec> pieces;
@@ -55,6 +58,15 @@ UringQueue::UringQueue(int fd, const std::string& path, std::size_t depth, Buffe
     file_registered_ = ::io_uring_register_files(&ring_, &fd_, 1) == 0;
 }
 
+// If the file stayed registered, the kernel would close it some milliseconds after the ring, in a
+// work queue. Until then, its file system cannot be unmounted. Requests in flight can delay the
+// call without a limit, so that their file is left to the work queue.
+UringQueue::~UringQueue()
+{
+    if (file_registered_ && in_flight_ == 0)
+        (void)::io_uring_unregister_files(&ring_);
+}
+
 io_uring_sqe* UringQueue::next()
 {
     io_uring_sqe* request = ::io_uring_get_sqe(&ring_);
@@ -66,7 +78,7 @@ io_uring_sqe* UringQueue::next()
 void UringQueue::submit(io_uring_sqe* request, std::size_t tag)
 {
     if (file_registered_) {
-        request->fd = 0; // its index in the table of registered files
+        request->fd = 0; // index in the table of registered files
         request->flags |= IOSQE_FIXED_FILE;
     }
     ::io_uring_sqe_set_data64(request, tag);
@@ -76,6 +88,7 @@ void UringQueue::submit(io_uring_sqe* request, std::size_t tag)
     while (result == -EINTR);
     if (result < 0)
         fail(-result, "io_uring_enter", path_);
+    ++in_flight_;
 }
 
 void UringQueue::write(std::span<const std::byte> data, std::uint64_t offset, std::size_t buffer,
@@ -126,6 +139,7 @@ std::optional<Completed> UringQueue::take()
         return std::nullopt;
     const Completed completed{static_cast<std::size_t>(::io_uring_cqe_get_data64(done)), done->res};
     ::io_uring_cqe_seen(&ring_, done);
+    --in_flight_;
     return completed;
 }
 
