@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 // How cyclic=on plays DMABUFs: one block that the DMA repeats by itself, or several in turn.
 //
-// Whether the hardware can is found by trying. Linux up to 7.2 accepts IIO_BUFFER_DMABUF_CYCLIC and
-// plays the block once. Since 7.3 it repeats it, and refuses a second one meanwhile (EBUSY on its
-// fence): so the first blocks are all queued as cyclic, and the second one's fence shows which it
-// is. If it is not refused, they are an ordinary queue, which continues in software without a seam.
+// Only a test shows whether the hardware can repeat a block. Linux up to 7.2 accepts
+// IIO_BUFFER_DMABUF_CYCLIC and plays the block once. Since 7.3, Linux repeats the block and
+// meanwhile refuses a second one (EBUSY on its fence). The first blocks are therefore all queued as
+// cyclic, and the fence of the second one shows which kernel this is. If the second block is not
+// refused, the blocks are an ordinary queue, which software continues without a seam.
 //
-// A core that cannot repeat a transfer is restarted by the driver at the interrupt that ends each
-// round; if the block is one segment, the core pauses until then. The interrupts reveal it.
+// If the core cannot repeat a transfer, the driver restarts it at the interrupt that ends each
+// round. If the block is one segment, the core pauses until then. No interface of the kernel
+// reports that a core is of this kind, so the user has to choose cyclic=software for it. The
+// underflow register shows the pauses.
 #include "core/base/text.hpp"
-#include "iio/buffer/dma.hpp"
 #include "iio/playback/dmabuf_playback.hpp"
 #include "sys/event.hpp"
-#include "sys/machine.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -20,11 +21,8 @@
 namespace iio_stream::iio {
 namespace {
 
-/// This much has to be queued while software finds out that it has to play the rest.
+/// Samples for this long must be queued during the test, in case software has to play the rest.
 constexpr double kCyclicTestSeconds = 0.05;
-/// This many rounds show whether each takes an interrupt; if that is soon enough, it is waited for.
-constexpr unsigned kRoundsWatched = 4;
-constexpr std::int64_t kUnknownRoundNs = 100'000'000, kLongestWatchNs = 100'000'000;
 
 class DmabufCycle final : public DmabufPlayback {
 public:
@@ -44,26 +42,19 @@ private:
     std::size_t test_entries() const;
     void begin();
     void leave_to_hardware();
-    void watch_interrupts();
-    void check_interrupts();
-    void restart();
     void go_on(std::size_t from);
     void begin_in_software();
     void repeat();
     void end_hardware();
 
-    std::size_t next_ = 0; ///< of the cycle's entries, the one at the front of the queue
-    bool tried_ = false;   ///< what is queued is cyclic, and none of it has completed
+    std::size_t next_ = 0; ///< the cycle's entry that is at the front of the queue
+    bool tried_ = false;   ///< the queued blocks are cyclic, and none has completed
     bool draining_ = false;
-    std::string controller_;         ///< that of the DMA, whose interrupts are counted
-    std::int64_t watch_ends_ns_ = 0; ///< end of the observation; 0 = none running
-    std::uint64_t interrupts_ = 0;   ///< at the start of the observation
 };
 
 bool DmabufCycle::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
 {
     next_ = 0;
-    watch_ends_ns_ = 0;
     tried_ = draining_ = false;
     return DmabufPlayback::prepare(stream, pool, cancel, why);
 }
@@ -93,8 +84,8 @@ bool DmabufCycle::tries_hardware()
     return false;
 }
 
-// The number of entries that show what the kernel does. Each one that it refuses is a line in its
-// log.
+// The number of entries that suffice to show what the kernel does. The kernel logs a line for each
+// entry that it refuses.
 std::size_t DmabufCycle::test_entries() const
 {
     const auto& entries = cycle_.entries();
@@ -123,7 +114,8 @@ void DmabufCycle::begin()
     go_on(first);
 }
 
-// Nothing more to do: the fence of that block stays open until the device is switched off.
+// Nothing more has to be done: the fence of the first block stays open until the device is switched
+// off.
 void DmabufCycle::leave_to_hardware()
 {
     tried_ = false;
@@ -131,61 +123,11 @@ void DmabufCycle::leave_to_hardware()
     PlaybackCounts& counts = context_.counts;
     counts.since_ns = queue_.on_ns();
     counts.repeating = Repeating::hardware;
-    // For the underflow register: it plays, and never runs empty.
+    // For UnderflowRegisterWatch: the device plays and never runs empty.
     counts.given = 4;
     counts.moves = 1;
     counts.begun = true;
     detail::add_clause(remark_, "repeated in hardware: the DMA restarts the same block each time");
-    watch_interrupts();
-}
-
-void DmabufCycle::watch_interrupts()
-{
-    controller_ = dma_controller_of(context_.device_id, true);
-    const auto count = sys::interrupt_count(controller_);
-    if (!count) {
-        detail::add_clause(remark_, "cannot tell whether it pauses after each round: the DMA's "
-                                    "interrupts are not known");
-        return;
-    }
-    const double samples =
-        static_cast<double>(cycle_.entries()[0].bytes / context_.format.sample_bytes);
-    const double round_ns = context_.rate > 0 ? samples / context_.rate * 1e9 : kUnknownRoundNs;
-    const auto watch_ns =
-        static_cast<std::int64_t>(std::min(kRoundsWatched * round_ns + 1e7, 1e15));
-    interrupts_ = *count;
-    watch_ends_ns_ = sys::after(watch_ns);
-    if (watch_ns <= kLongestWatchNs && !sys::wait_for(cancel_, POLLIN, watch_ends_ns_))
-        check_interrupts();
-}
-
-void DmabufCycle::check_interrupts()
-{
-    watch_ends_ns_ = 0;
-    if (sys::interrupt_count(controller_).value_or(interrupts_) - interrupts_ < kRoundsWatched - 1)
-        return;
-    const std::string what = "the DMA needs an interrupt after each round, and may pause there";
-    if (context_.cyclic == Cyclic::hardware)
-        return detail::add_clause(remark_, what);
-    restart();
-    detail::add_clause(remark_, "repeated in software, restarted: " + what);
-}
-
-// Repeats in software what hardware repeated.
-void DmabufCycle::restart()
-{
-    PlaybackCounts& counts = context_.counts;
-    remark_.clear();
-    counts.repeating = Repeating::software;
-    counts.since_ns = 0;
-    context_.dir.disable();
-    queue_.renew(false);
-    for (std::size_t i = 1; i < cycle_.entries().size(); ++i)
-        (void)queue_.enqueue(cycle_.entries()[i].index,
-                             cycle_.entries()[i].bytes); // refused before
-    counts.given = counts.moves + queue_.pending();
-    progress_ns_ = sys::monotonic_ns();
-    switch_on();
 }
 
 void DmabufCycle::go_on(std::size_t from)
@@ -204,7 +146,8 @@ void DmabufCycle::go_on(std::size_t from)
                        "before 7.3 does");
 }
 
-// It was accepted as cyclic, and so was the next: a kernel that repeats without saying so.
+// The kernel accepted this block and the next as cyclic, and does not report that it repeats the
+// first.
 void DmabufCycle::begin_in_software()
 {
     tried_ = false;
@@ -214,8 +157,8 @@ void DmabufCycle::begin_in_software()
     queue_.renew(false);
     remark_.clear();
     switch_on();
-    detail::add_clause(remark_, "repeated in software, restarted: the kernel does not say that it "
-                                "repeats, and no block was done within the deadline");
+    detail::add_clause(remark_, "repeated in software, restarted: the kernel does not report that "
+                                "it repeats, and no block was finished within the deadline");
 }
 
 void DmabufCycle::repeat()
@@ -240,8 +183,6 @@ void DmabufCycle::service()
                         "the block came to an end", "cyclic=software");
         repeat();
     }
-    if (watch_ends_ns_ != 0 && !draining_ && sys::monotonic_ns() >= watch_ends_ns_)
-        check_interrupts();
     if (queue_.pending() == 0 || in_hardware() || !enabled_)
         return;
     if (sys::monotonic_ns() < progress_ns_ + timeout_ns_)
@@ -265,12 +206,12 @@ void DmabufCycle::drain()
     }
 }
 
-// A block queued after it ends the repetition at the end of a round and is played once more, so
-// the last round is complete.
+// A block that is queued after the repeated one ends the repetition at the end of a round and is
+// played once, so the last round is complete.
 void DmabufCycle::end_hardware()
 {
     const Cycle::Entry last = cycle_.entries()[1];
-    (void)queue_.enqueue(last.index, last.bytes); // it counts as stuck since it was refused
+    (void)queue_.enqueue(last.index, last.bytes); // it counts as stuck, because it was refused
     const std::int64_t deadline = sys::after(timeout_ns_);
     while (queue_.is_busy()) {
         pollfd fds[] = {{queue_.last_fd(), POLLIN, 0}, {cancel_, POLLIN, 0}};
