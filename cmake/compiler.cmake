@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-# Enables the languages. Where there is no compiler CMake would say so on a page that names no package: look first,
-# in the places where it does. pip sets CXX to what Python was built by, be it there or not.
+# Enables the languages. Without a compiler, CMake would print a long error that names no package, so this file first looks
+# for one in the same places. pip sets CXX to the compiler with which Python was built, whether it is installed or not.
 if(NOT CMAKE_CXX_COMPILER) # named by the user or a toolchain, or found before
     find_program(compiler NAMES c++ CC g++ icpx clang++ NO_CACHE)
     get_filename_component(named "$ENV{CXX}" PROGRAM)
     if(NOT compiler AND NOT named)
-        include(${CMAKE_CURRENT_LIST_DIR}/dependencies.cmake) # which names all that is missing, and ends here
+        include(${CMAKE_CURRENT_LIST_DIR}/dependencies.cmake) # reports all missing packages and ends the run
     elseif(NOT named AND NOT "$ENV{CXX}" STREQUAL "")
         message(NOTICE "iio-stream: CXX=$ENV{CXX} is not a program; CXX=${compiler} is.")
         message(FATAL_ERROR "")

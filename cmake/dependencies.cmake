@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# What a build needs of the machine, by the names of Debian's packages. What is missing is named all at once, in
-# one line: `pip install .` shows it as its last.
+# Checks the packages that a build needs, by their names in Debian. All missing packages are reported at once in one
+# line, which `pip install .` shows as its last.
 set(missing_packages)
 set(avoidable)
 
-# need(FOUND PACKAGE [OPTION]): PACKAGE is missing unless FOUND is true; with OPTION=OFF it is not wanted.
+# need(FOUND PACKAGE [OPTION]): PACKAGE is missing unless FOUND is true. With OPTION=OFF it is not needed.
 macro(need found package)
     if(NOT ${found})
         list(APPEND missing_packages ${package})
@@ -18,12 +18,12 @@ if(NOT (SKBUILD AND IIO_STREAM_INSTALLED))
 endif()
 if(IIO_STREAM_PYTHON_BINDINGS AND NOT IIO_STREAM_ONE_FILE)
     if(NOT SKBUILD)
-        # Debian's own, also where another python3 comes first on the PATH: GNU Radio is bound to it.
+        # Debian's Python, even if another python3 comes first in the PATH, because GNU Radio requires it.
         set(IIO_STREAM_PYTHON /usr/bin/python3 CACHE FILEPATH "the interpreter to build the bindings for")
         set(Python_EXECUTABLE ${IIO_STREAM_PYTHON})
         set(bindings IIO_STREAM_PYTHON_BINDINGS)
     endif()
-    # pip names the folder, be there headers in it or not, and FindPython fails with a page.
+    # pip sets the folder even if it has no headers. FindPython would then fail with a long error.
     if(NOT Python_INCLUDE_DIR OR EXISTS ${Python_INCLUDE_DIR}/Python.h)
         find_package(Python 3.9 QUIET COMPONENTS Interpreter Development.Module)
     endif()
@@ -31,7 +31,7 @@ if(IIO_STREAM_PYTHON_BINDINGS AND NOT IIO_STREAM_ONE_FILE)
     if(Python_FOUND)
         find_package(pybind11 2.10 QUIET CONFIG)
     endif()
-    if(Python_FOUND OR NOT SKBUILD) # pip brings it
+    if(Python_FOUND OR NOT SKBUILD) # pip installs it itself
         need(pybind11_FOUND pybind11-dev ${bindings})
     endif()
 endif()
@@ -48,7 +48,7 @@ if(missing_packages)
         endif()
         set(way_out "Leave parts out (${options}), or install them with: sudo apt install ${names}")
     endif()
-    # NOTICE and then an error without words: CMake would break the line.
+    # A NOTICE and an empty error, because CMake would wrap the text of an error.
     message(NOTICE "iio-stream: headers or tools are missing. ${way_out}")
     message(FATAL_ERROR "")
 endif()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-# What `cmake --install` installs: library, headers, command, man page, completions, and how others find them
-# (find_package(iio-stream) gives iio-stream::iio-stream; pkg-config knows iio-stream).
+# The files that `cmake --install` installs: library, headers, command, man page, completions, and the files for
+# find_package(iio-stream), which defines iio-stream::iio-stream, and for pkg-config.
 include(CMakePackageConfigHelpers)
 
-# Whatever the prefix. Distributions switch that off: CMAKE_SKIP_INSTALL_RPATH.
+# The command finds the library with any prefix. Distributions disable this with CMAKE_SKIP_INSTALL_RPATH.
 set_target_properties(iio-stream-command PROPERTIES INSTALL_RPATH $ORIGIN/${bin_to_lib})
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/iio-stream)
@@ -11,7 +11,7 @@ install(TARGETS iio-stream EXPORT iio-stream-targets FILE_SET HEADERS)
 install(TARGETS iio-stream-command)
 install(EXPORT iio-stream-targets NAMESPACE iio-stream:: DESTINATION ${package_dir})
 
-# As long as the major version is 0 each minor one may break what was.
+# While the major version is 0, each minor version may break compatibility.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/iio-stream-config-version.cmake
     COMPATIBILITY SameMinorVersion)
 configure_package_config_file(cmake/iio-stream-config.cmake.in
@@ -23,8 +23,8 @@ file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(cmake/iio-stream.pc.in ${PROJECT_BINARY_DIR}/iio-stream.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/iio-stream.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-# The command writes the lists of options into its page. One that cannot be run here, for another processor
-# and without an emulator of it, leaves the page as it is: it names `iio-stream help` for them.
+# The command writes the lists of options into its man page. If it cannot be run here, because it is for another
+# processor and there is no emulator, the page stays as it is and refers to `iio-stream help`.
 set(man_page ${PROJECT_BINARY_DIR}/man/iio-stream.1)
 set(man_text ${PROJECT_SOURCE_DIR}/docs/man/iio-stream.1)
 set(write_man_page iio-stream-command help --man ${man_text} > ${man_page})
@@ -43,7 +43,7 @@ install(FILES packaging/completions/_iio-stream DESTINATION ${CMAKE_INSTALL_DATA
 install(FILES packaging/completions/iio-stream.fish
         DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 
-# For boards that stream from boot on, and users who are not root.
+# Units for boards that stream from boot on, and rules for users other than root.
 install(CODE "set(bin_folder \"${CMAKE_INSTALL_BINDIR}\")
 set(sources \"${PROJECT_SOURCE_DIR}/packaging\")
 set(written \"${PROJECT_BINARY_DIR}\")

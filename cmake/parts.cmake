@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# What the library and the command are built with, and which parts of them are.
+# The dependencies of the library and the command, and the parts that are built.
 
-# need_module(PREFIX PACKAGE OPTION MODULE): by pkg-config, without which it is missing too.
+# need_module(PREFIX PACKAGE OPTION MODULE): like need(), for a module of pkg-config. Without pkg-config it is missing.
 find_package(PkgConfig QUIET)
 need(PkgConfig_FOUND pkg-config)
 macro(need_module prefix package option)
@@ -11,7 +11,7 @@ macro(need_module prefix package option)
     need(${prefix}_FOUND ${package} ${option})
 endmacro()
 
-if(CMAKE_CXX_COMPILER_LOADED) # which it is tried with
+if(CMAKE_CXX_COMPILER_LOADED) # the search for it needs the compiler
     find_package(Threads REQUIRED)
 endif()
 set(parts ON)
@@ -25,12 +25,12 @@ find_package(CLI11 QUIET)
 need(CLI11_FOUND libcli11-dev)
 need_module(LIBURING liburing-dev "" IMPORTED_TARGET liburing)
 
-# The optional parts, which one static file goes without. libiio, libzmq and libcurl are
-# loaded when they are wanted.
+# The optional parts, which a single static file does not contain. libiio, libzmq and libcurl are
+# loaded when they are needed.
 option(WITH_LIBIIO "iio: devices of other machines (uri=), by libiio" ${parts})
 option(WITH_USB "usb: endpoints, the host's end of the cable, by libusb" ${parts})
 option(WITH_ZMQ "zmq: endpoints, by ZeroMQ" ${parts})
-option(WITH_OPENSSL "SHA-512 by OpenSSL's libcrypto; else by our own, which is slower" ${parts})
+option(WITH_OPENSSL "SHA-512 by OpenSSL's libcrypto; else by libmd, which is slower" ${parts})
 option(WITH_CURL "archives in object storage, by libcurl and Expat; with WITH_OPENSSL only" ${parts})
 set(part_libraries ${CMAKE_DL_LIBS})
 if(WITH_USB)
@@ -38,19 +38,22 @@ if(WITH_USB)
     list(APPEND part_libraries PkgConfig::LIBUSB)
 endif()
 if(WITH_ZMQ)
-    need_module(LIBZMQ libzmq3-dev WITH_ZMQ libzmq) # its header alone: src/zmq/libzmq.cpp
+    need_module(LIBZMQ libzmq3-dev WITH_ZMQ libzmq) # only its header: src/zmq/libzmq.cpp
 endif()
 if(WITH_OPENSSL)
     find_package(OpenSSL QUIET COMPONENTS Crypto)
     need(OPENSSL_FOUND libssl-dev WITH_OPENSSL)
     list(APPEND part_libraries OpenSSL::Crypto)
+else()
+    need_module(LIBMD libmd-dev "" IMPORTED_TARGET libmd)
+    list(APPEND part_libraries PkgConfig::LIBMD)
 endif()
 
 if(WITH_CURL AND NOT WITH_OPENSSL)
-    message(STATUS "WITH_CURL=OFF, as WITH_OPENSSL is: a store wants SHA-256 and MD5")
+    message(STATUS "WITH_CURL=OFF because WITH_OPENSSL=OFF: object stores require SHA-256 and MD5")
     set(WITH_CURL OFF)
 endif()
-if(WITH_CURL) # their headers alone: src/archive/s3/libraries.cpp
+if(WITH_CURL) # only their headers: src/archive/s3/libraries.cpp
     need_module(CURL libcurl4-openssl-dev WITH_CURL libcurl)
     need_module(EXPAT libexpat1-dev WITH_CURL expat)
 endif()

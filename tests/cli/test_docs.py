@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the documents say is true."""
+"""The statements of the documents are true."""
 import os
 import re
 import shutil
@@ -15,7 +15,7 @@ MAN = BUILD / "man" / "iio-stream.1"  # with the lists of options
 WRITTEN = REPOSITORY / "docs" / "man" / "iio-stream.1"
 
 
-def test_the_capture_in_the_readme_is_the_example():
+def test_the_capture_program_in_the_readme_is_the_example():
     quoted = re.search(r"```cpp\n(.*?)```", README, re.DOTALL).group(1)
     example = (REPOSITORY / "examples" / "capture.cpp").read_text().split("\n", 1)[1]
     assert quoted == example
@@ -23,8 +23,8 @@ def test_the_capture_in_the_readme_is_the_example():
     assert len(code) <= 15
 
 
-def test_the_first_screen_of_the_readme_is_the_commands_own_output_and_its_pictures_command(iio):
-    """Except for what depends on the clock, and the lines that "…" replaces."""
+def test_the_first_output_in_the_readme_is_the_commands_and_script_pictures_runs_that_command(iio):
+    """Times and rates are not compared, and "…" replaces some lines."""
     screen = re.search(r"```\n\$ iio-stream (record .*?)\n(.*?)\n\$", README, re.DOTALL)
     command, printed = screen.groups()
     pictures = " ".join((REPOSITORY / "script" / "pictures").read_text().replace("\\\n", " ").split())
@@ -38,10 +38,10 @@ def test_the_first_screen_of_the_readme_is_the_commands_own_output_and_its_pictu
     assert len(shown) == 3 and set(shown) <= set(said), said
 
 
-# As fast as it is taken nothing can be lost; in real time a busy machine loses some,
-# and reports it.
-@pytest.mark.parametrize("source", [[], ["sim:?rate=0"]], ids=["as_it_stands", "taken"])
-def test_the_capture_captures(tmp_path, source):
+# A source without a rate cannot lose samples. In real time a busy machine can lose some, and the
+# program reports them.
+@pytest.mark.parametrize("source", [[], ["sim:?rate=0"]], ids=["as_printed", "without_a_rate"])
+def test_the_capture_example_receives_consecutive_samples(tmp_path, source):
     done = subprocess.run([BUILD / "examples" / "capture", *source], capture_output=True, text=True,
                           timeout=DEADLINE, cwd=tmp_path, check=True)
     lines = [[int(number) for number in line] for line in
@@ -55,22 +55,22 @@ def test_the_capture_captures(tmp_path, source):
         index, before = first + size, gaps
 
 
-def test_the_capture_reports_a_wrong_name(tmp_path):
+def test_the_capture_example_reports_a_wrong_name(tmp_path):
     done = subprocess.run([BUILD / "examples" / "capture", "/nowhere/a.ci16"], capture_output=True, text=True,
                           timeout=DEADLINE, cwd=tmp_path, check=False)
     assert done.returncode == 1 and done.stdout == ""
     assert "/nowhere/a.ci16" in done.stderr and done.stderr.count("\n") == 1, done.stderr
 
 
-def test_pip_s_packages_in_the_readme_are_those_that_cmake_looks_for():
+def test_the_readme_lists_the_packages_that_cmake_needs_for_pip():
     line = re.search(r"^sudo apt install (g\+\+ .*)$", README, re.MULTILINE).group(1)
     cmake = "".join((REPOSITORY / "cmake" / name).read_text() for name in ("dependencies.cmake", "parts.cmake"))
     wanted = set(re.findall(r"^\s*need(?:_module)?\(\w+ ([\w.+-]+)[ )]", cmake, re.MULTILINE))
     assert {"g++", "liburing-dev", "pybind11-dev"} <= wanted
-    assert set(line.split()) == wanted - {"pybind11-dev"} | {"python3-venv"}  # pip brings pybind11 itself
+    assert set(line.split()) == wanted - {"pybind11-dev", "libmd-dev"} | {"python3-venv"}
 
 
-def test_the_unit_that_records_at_boot_records_and_completes_what_a_kill_left(iio, tmp_path):
+def test_the_systemd_unit_records_and_recovers_parts_that_a_kill_interrupted(iio, tmp_path):
     page = (REPOSITORY / "docs" / "on-a-board.md").read_text()
     unit = re.search(r"```ini\n(.*?)```", page, re.DOTALL).group(1)
     assert "RequiresMountsFor=/data\n" in unit
@@ -95,7 +95,7 @@ def test_the_unit_that_records_at_boot_records_and_completes_what_a_kill_left(ii
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not installed")
-def test_systemd_takes_the_unit_that_records_at_boot(tmp_path):
+def test_systemd_accepts_the_unit_that_records_at_boot(tmp_path):
     page = (REPOSITORY / "docs" / "on-a-board.md").read_text()
     (tmp_path / "record.service").write_text(re.search(r"```ini\n(.*?)```", page, re.DOTALL).group(1))
     done = subprocess.run(["systemd-analyze", "verify", tmp_path / "record.service"], capture_output=True, text=True,
@@ -103,7 +103,7 @@ def test_systemd_takes_the_unit_that_records_at_boot(tmp_path):
     assert done.returncode == 0 and "record.service" not in done.stderr, done.stderr
 
 
-def test_links_in_the_documents_lead_somewhere():
+def test_links_in_the_documents_point_to_existing_files():
     for document in [*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").glob("*.md")]:
         text = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
         for target in re.findall(r"\]\(([^)#:]+)\)", text):

@@ -14,25 +14,24 @@
 
 namespace iio_stream::file {
 
-/// A SHA-512 while its bytes come: libcrypto's, or in a build with WITH_OPENSSL=OFF our own, which
-/// is slower.
+/// Computes a SHA-512 incrementally, with libcrypto, or with libmd if built with WITH_OPENSSL=OFF.
 class Sha512 {
 public:
     Sha512();
     ~Sha512();
     void add(std::span<const std::byte> bytes);
-    std::string finish(); ///< in hexadecimal digits; once
+    std::string finish(); ///< in hexadecimal digits; call once
 
 private:
     struct State;
     std::unique_ptr<State> state_;
 };
 
-/// Whether a hash that was computed is the one that metadata state, in digits of either case.
+/// Whether a computed hash equals the hash in metadata, which may have digits of either case.
 bool same_hash(std::string_view found, std::string_view said) noexcept;
 
-/// The SHA-512 of a file, or of a part of it, in hexadecimal; nullopt if `cancel` (-1: none) became
-/// readable first. `bytes`, if given, counts what was read. Throws a storage Error.
+/// The SHA-512 of a file, or of a part of it, in hexadecimal; nullopt if `cancel` (-1: none)
+/// becomes readable first. `bytes`, if given, counts the bytes read. Throws a storage Error.
 std::optional<std::string> sha512_of_file(const std::string& path, int cancel = -1,
                                           std::atomic<std::uint64_t>* bytes = nullptr,
                                           ByteRange range = {0, UINT64_MAX});

@@ -14,7 +14,7 @@ namespace {
 void require(bool done)
 {
     if (!done)
-        throw Error(Fault::other, ENOTSUP, "hash", "SHA-512", "libcrypto refuses it");
+        throw Error(Fault::other, ENOTSUP, "hash", "SHA-512", "libcrypto does not support it");
 }
 
 } // namespace

@@ -12,7 +12,7 @@ IIO_STREAM_LICENSE = MIT
 IIO_STREAM_LICENSE_FILES = LICENSE LICENSES/MIT.txt
 IIO_STREAM_INSTALL_STAGING = YES
 IIO_STREAM_SUPPORTS_IN_SOURCE_BUILD = NO
-# A developer's own builds of the tree are not the board's.
+# The developer's builds of the tree are not copied.
 IIO_STREAM_OVERRIDE_SRCDIR_RSYNC_EXCLUSIONS = --exclude build --exclude 'build-*'
 IIO_STREAM_DEPENDENCIES = host-pkgconf cli11 json-for-modern-cpp liburing
 IIO_STREAM_CONF_OPTS = \
@@ -40,6 +40,7 @@ ifeq ($(BR2_PACKAGE_OPENSSL),y)
 IIO_STREAM_DEPENDENCIES += openssl
 IIO_STREAM_CONF_OPTS += -DWITH_OPENSSL=ON
 else
+IIO_STREAM_DEPENDENCIES += libmd
 IIO_STREAM_CONF_OPTS += -DWITH_OPENSSL=OFF
 endif
 
@@ -50,7 +51,7 @@ else
 IIO_STREAM_CONF_OPTS += -DWITH_CURL=OFF
 endif
 
-# What the stream and the gadget need of the kernel, 6.11 or newer.
+# The kernel options that streams and the gadget need, in Linux 6.11 or newer.
 define IIO_STREAM_LINUX_CONFIG_FIXUPS
 	$(call KCONFIG_ENABLE_OPT,CONFIG_UDMABUF)
 	$(call KCONFIG_ENABLE_OPT,CONFIG_DMABUF_HEAPS)
