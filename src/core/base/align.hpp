@@ -6,7 +6,7 @@
 
 namespace iio_stream::detail {
 
-inline constexpr std::size_t kPage = 4096; ///< the kernel's small pages
+inline constexpr std::size_t kPage = 4096; ///< bytes of a small (not huge) page
 
 template <typename T>
 constexpr T round_up(T value, std::type_identity_t<T> unit) noexcept

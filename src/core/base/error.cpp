@@ -18,11 +18,11 @@ std::string compose(int error, const std::string& operation, const std::string& 
     if (!object.empty())
         text += (text.empty() ? "" : " ") + object;
     if (!text.empty())
-        text += text.ends_with(':') ? " " : ": "; // an endpoint may be "usb:"
+        text += text.ends_with(':') ? " " : ": "; // an endpoint can be "usb:"
     text += detail.empty() ? std::generic_category().message(error) : detail;
     if (!hint.empty())
         text += " (" + hint + ")";
-    return printable(text); // it contains foreign names
+    return printable(text); // it can contain untrusted names
 }
 
 } // namespace

@@ -9,7 +9,7 @@
 
 namespace iio_stream::detail {
 
-/// A queue of at most `capacity` things; allocates only in reset(). Thread: one.
+/// A queue of at most `capacity` items. It allocates memory only in reset(). Thread: one.
 template <typename T>
 class Fifo {
 public:

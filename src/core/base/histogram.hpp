@@ -8,8 +8,8 @@
 
 namespace iio_stream::detail {
 
-/// Counts times in buckets of 1/16 of an octave (as HdrHistogram does): 6 % resolution, no
-/// allocation.
+/// A histogram of times. Each bucket spans 1/16 of an octave (as in HdrHistogram), which gives a
+/// resolution of 6 %. Allocates nothing.
 /// Thread: one at a time.
 class Histogram {
 public:

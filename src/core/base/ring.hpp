@@ -11,15 +11,16 @@
 
 namespace iio_stream::detail {
 
-/// Passes leases, or blocks, from one thread to another without a lock; the event wakes a sleeping
-/// taker.
-/// Thread: push() on the giving one; pop(), arm() and disarm() on the taking one.
+/// Passes leases or empty blocks from one thread to another without a lock. An event wakes a
+/// consumer that sleeps.
+/// Thread: push() on the producer; pop(), arm() and disarm() on the consumer.
 template <typename T>
 class RingOf {
 public:
     explicit RingOf(std::size_t capacity) : items_(capacity) {}
 
-    /// The caller has made sure that there is room: no more items exist than fit.
+    /// The caller ensures that there is room. The capacity is the largest number of items that can
+    /// exist.
     void push(T item) noexcept
     {
         [[maybe_unused]] const bool pushed = items_.push(std::move(item));
@@ -31,10 +32,10 @@ public:
 
     std::size_t size() const noexcept { return items_.size(); }
 
-    /// Call before waiting for fd(); false if there is something to pop, or call() was called.
+    /// Call before waiting for fd(). Returns false, and does not arm, if there is an item to pop.
     bool arm() noexcept
     {
-        // Sequentially consistent with push(): either this sees the item or push() sees `armed_`.
+        // Sequentially consistent with push(): either arm() sees the item or push() sees `armed_`.
         armed_.store(true, std::memory_order_seq_cst);
         if (items_.is_empty())
             return true;
@@ -53,7 +54,7 @@ public:
             armed_.exchange(false, std::memory_order_seq_cst))
             event_.set();
     }
-    /// Wakes the taker whether it sleeps or is about to.
+    /// Wakes the consumer, whether it is asleep or about to sleep.
     void call() noexcept { event_.set(); }
     int fd() const noexcept { return event_.fd(); }
 

@@ -25,7 +25,7 @@ Character first_of(std::string_view text)
         return {1, lead, true};
     const std::size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
     constexpr std::uint32_t kLeast[] = {0x80, 0x800,
-                                        0x10000}; // overlong forms below these are invalid
+                                        0x10000}; // a code below this is an overlong form
     std::uint32_t code = lead & (0x7fU >> bytes);
     if (lead < 0xc2 || lead > 0xf4 || text.size() < bytes)
         return {};

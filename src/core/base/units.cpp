@@ -67,7 +67,8 @@ bool begins(std::string_view text, std::string_view start)
         [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
 }
 
-// For a number whose unit is not known: "did you mean 64Ki?" for 64kib, "10ms or 10min?" for 10m.
+// A hint for a number with an unknown unit: "did you mean 64Ki?" for 64kib, "did you mean 10ms or
+// 10min?" for 10m.
 template <std::size_t N>
 std::string meant(std::string_view text, const std::array<Unit, N>& units)
 {
@@ -91,7 +92,7 @@ std::string meant(std::string_view text, const std::array<Unit, N>& units)
     return "did you mean " + close[0] + (close.size() > 1 ? " or " + close[1] : "") + "?";
 }
 
-// A number followed by one of the units; NaN for anything else.
+// Parses a number followed by one of the units. Returns NaN for anything else.
 template <std::size_t N>
 double parse_with_unit(std::string_view text, const std::array<Unit, N>& units)
 {
@@ -106,15 +107,16 @@ double parse_with_unit(std::string_view text, const std::array<Unit, N>& units)
     return std::nan("");
 }
 
-// Decimal fractions are not exact in binary, 1.001 * 1000 is 1000.9999999999999: a product this
-// close to a whole number was meant to be one.
+// Decimal fractions are not exact in binary: 1.001 * 1000 is 1000.9999999999999. A product this
+// close to a whole number is rounded to it.
 double whole_if_meant(double value)
 {
     const double whole = std::nearbyint(value);
     return std::abs(value - whole) <= std::abs(value) * 0x1p-50 ? whole : value;
 }
 
-// A whole number and a unit, exact; nullopt for fractions, exponents and anything else.
+// Parses a whole number with a unit exactly. Returns nullopt for fractions, exponents and anything
+// else.
 std::optional<std::uint64_t> parse_whole(std::string_view text)
 {
     std::uint64_t number = 0;
@@ -151,7 +153,7 @@ std::uint64_t parse_size(std::string_view name, std::string_view text)
         return *whole;
     const double value = whole_if_meant(parse_with_unit(text, kSizeUnits));
     if (!(value >= 0 && value < 0x1p63) || value != std::floor(value))
-        refuse(name, text, "a whole size, a number with k M G T or Ki Mi Gi Ti",
+        refuse(name, text, "a whole size: expected a number with k M G T or Ki Mi Gi Ti",
                meant(text, kSizeUnits));
     return static_cast<std::uint64_t>(value);
 }
@@ -168,7 +170,8 @@ double parse_rate(std::string_view name, std::string_view text)
 {
     const double value = parse_with_unit(text, kRateUnits);
     if (!(value >= 0 && std::isfinite(value)))
-        refuse(name, text, "a rate or frequency, a number with k M G", meant(text, kRateUnits));
+        refuse(name, text, "a rate or frequency: expected a number with k M G",
+               meant(text, kRateUnits));
     return value;
 }
 
@@ -176,7 +179,8 @@ std::chrono::nanoseconds parse_duration(std::string_view name, std::string_view 
 {
     const double value = parse_with_unit(text, kTimeUnits);
     if (!(value >= 0 && value < 9.2e18))
-        refuse(name, text, "a time, a number with ns us ms s min h d", meant(text, kTimeUnits));
+        refuse(name, text, "a time: expected a number with ns us ms s min h d",
+               meant(text, kTimeUnits));
     return std::chrono::nanoseconds{std::llround(value)};
 }
 
@@ -215,7 +219,8 @@ std::optional<UsbId> parse_usb_id(std::string_view text)
 std::string nearest(std::string_view text, const std::vector<std::string>& known)
 {
     const auto starts = [&](const std::string& candidate) { return candidate.starts_with(text); };
-    std::vector<std::string> begun; // freq, for frequency
+    // Candidates that begin with `text`, as frequency does with freq.
+    std::vector<std::string> begun;
     if (text.size() >= 3)
         std::copy_if(known.begin(), known.end(), std::back_inserter(begun), starts);
     std::sort(begun.begin(), begun.end(),
@@ -223,7 +228,7 @@ std::string nearest(std::string_view text, const std::vector<std::string>& known
     if (begun.size() == 1 || (begun.size() > 1 && begun[0].size() < begun[1].size()))
         return begun[0];
     std::string best;
-    // One of two letters may be wrong.
+    // Allow two wrong letters, or a third of the text if that is more, but never all letters.
     const std::size_t most = std::max<std::size_t>(2, text.size() / 3);
     std::size_t best_distance = std::min(most + 1, std::max<std::size_t>(text.size(), 1));
     for (const std::string& candidate : known) {

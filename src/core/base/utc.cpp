@@ -11,7 +11,7 @@ namespace iio_stream {
 
 namespace {
 
-/// Takes fields of digits off the front of a text.
+/// Parses fields of digits from the front of a text.
 class Digits {
 public:
     explicit Digits(std::string_view text) : text_(text) {}
@@ -24,7 +24,7 @@ public:
         text_.remove_prefix(1);
         return true;
     }
-    /// Exactly that many; nullopt otherwise.
+    /// Takes exactly `count` digits. Returns nullopt if the text does not start with that many.
     std::optional<int> take(std::size_t count) noexcept
     {
         if (text_.size() < count)
@@ -38,7 +38,7 @@ public:
         text_.remove_prefix(count);
         return value;
     }
-    /// A fraction of a second in nanoseconds; what is below one is cut off.
+    /// Takes a fraction of a second and returns it in nanoseconds. Further digits are cut off.
     std::optional<std::int64_t> take_fraction() noexcept
     {
         std::int64_t ns = 0, unit = 100'000'000;
@@ -61,7 +61,8 @@ private:
     std::string_view text_;
 };
 
-/// The time of a day after its date, "T23:00:00.5".
+/// Parses the time of day that follows "T", such as "23:00:00.5". Returns nanoseconds since
+/// midnight.
 std::optional<std::int64_t> time_of_day(Digits& digits) noexcept
 {
     constexpr std::int64_t kSecondNs = 1'000'000'000;
@@ -78,7 +79,7 @@ std::optional<std::int64_t> time_of_day(Digits& digits) noexcept
 
 std::optional<std::int64_t> detail::utc_of(std::string_view text) noexcept
 {
-    constexpr int kFirstYear = 1678, kLastYear = 2261; // that 64 bits of nanoseconds reach
+    constexpr int kFirstYear = 1678, kLastYear = 2261; // the range of 64-bit nanoseconds
     constexpr std::int64_t kDayNs = 86'400'000'000'000;
     Digits digits(text);
     const auto year = digits.take(4), month = digits.skip('-') ? digits.take(2) : std::nullopt,
@@ -100,7 +101,7 @@ std::int64_t parse_utc(std::string_view name, std::string_view text)
 {
     const std::optional<std::int64_t> ns = detail::utc_of(text);
     if (!ns)
-        fail_usage(std::string(name) + "=" + std::string(text) + " is no time",
+        fail_usage(std::string(name) + "=" + std::string(text) + " is not a valid time",
                    "UTC, such as 2026-11-26T23:00");
     return *ns;
 }

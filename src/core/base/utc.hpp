@@ -9,11 +9,12 @@
 
 namespace iio_stream::detail {
 
-/// What parse_utc() reads; nullopt for anything else.
+/// Parses the times that parse_utc() accepts, as nanoseconds UTC since 1970. Returns nullopt for
+/// anything else.
 std::optional<std::int64_t> utc_of(std::string_view text) noexcept;
 
-/// "2026-01-01T00:00:00.000000Z" of nanoseconds UTC since 1970, with `digits` (1 to 9) of the
-/// fraction of a second; the rest is cut off.
+/// Formats nanoseconds UTC since 1970 as "2026-01-01T00:00:00.000000Z", with `digits` (1 to 9)
+/// digits of the fraction of a second. Further digits are cut off.
 std::string utc_text(std::int64_t ns, std::size_t digits);
 
 } // namespace iio_stream::detail

@@ -12,13 +12,15 @@ namespace iio_stream::detail {
 
 namespace {
 
-/// The ramp is a stream of bytes: samples may be anywhere across its 64-bit words.
+/// The ramp is a stream of bytes: a sample can start anywhere in its 64-bit words and cross their
+/// boundaries.
 class RampChecker final : public Checker {
 public:
     RampChecker(const Generator& generator, const Format& format) : Checker(generator, format) {}
 
 private:
-    // Two whole words at any phase, and the bytes around them: they are unique in the ramp.
+    // 24 bytes hold two whole words at any phase. With the bytes around them, they occur only once
+    // in the ramp.
     std::size_t window() const noexcept override { return 24; }
     std::size_t matching(std::span<const std::byte> in) const noexcept override;
     bool locate(std::span<const std::byte> in, std::uint64_t& sample) const noexcept override;
@@ -36,7 +38,7 @@ std::byte ramp_byte(std::uint64_t position)
     return static_cast<std::byte>(position / 8 >> position % 8 * 8);
 }
 
-// How many bytes of `in` continue the ramp from that position.
+// The number of bytes of `in` that continue the ramp from `position`.
 std::size_t ramp_bytes(std::span<const std::byte> in, std::uint64_t position)
 {
     std::size_t good = 0;
@@ -52,7 +54,7 @@ std::size_t RampChecker::matching(std::span<const std::byte> in) const noexcept
     std::size_t good = ramp_bytes(in.first(head), position);
     if (good == head) {
         std::uint64_t word = (position + head) / 8;
-        // Sixteen words at a time, compared without a branch in between.
+        // Compares sixteen words at a time, without a branch in between.
         for (; in.size() - good >= 128; good += 128, word += 16) {
             std::uint64_t difference = 0;
             for (std::size_t i = 0; i < 16; ++i)
@@ -67,8 +69,8 @@ std::size_t RampChecker::matching(std::span<const std::byte> in) const noexcept
 
 bool RampChecker::locate(std::span<const std::byte> in, std::uint64_t& sample) const noexcept
 {
-    // The sample's phase in the 64-bit words is unknown: the right one makes the whole
-    // neighbourhood a ramp and puts the sample where a sample can start.
+    // The sample's phase in the 64-bit words is unknown. With the right phase, the whole window is
+    // a ramp, and its position is one at which a sample can start.
     const auto look = in.first(std::min(in.size(), window()));
     for (std::size_t phase = 0; phase < 8; ++phase) {
         const std::size_t head = (8 - phase) % 8;
@@ -99,7 +101,7 @@ private:
     bool swapped(std::span<const std::byte> in) const noexcept override;
     bool fits(const Channel& channel, const std::byte* sample, std::uint64_t index) const noexcept;
 
-    const Channel* widest_; ///< the counter is known modulo its bits
+    const Channel* widest_; ///< the channel whose counter has the most bits
 };
 
 LanesChecker::LanesChecker(const Generator& generator, const Format& format)
@@ -130,7 +132,7 @@ std::size_t LanesChecker::matching(std::span<const std::byte> in) const noexcept
 
 bool LanesChecker::locate(std::span<const std::byte> in, std::uint64_t& sample) const noexcept
 {
-    // The nearest later sample with this counter. A counter that wraps more slowly than any
+    // Finds the nearest later sample with this counter. A counter that wraps more slowly than any
     // plausible loss can also identify an earlier sample.
     constexpr unsigned kWide = 20;
     const unsigned bits = std::min(lane_counter_bits(*widest_), 63U);
@@ -164,7 +166,8 @@ bool LanesChecker::swapped(std::span<const std::byte> in) const noexcept
 
 std::unique_ptr<Checker> Checker::make(Pattern pattern, const Format& format)
 {
-    const Generator generator(pattern, format, 0, 0); // refuses a pattern the format cannot carry
+    // Throws if the format cannot carry the pattern.
+    const Generator generator(pattern, format, 0, 0);
     if (pattern == Pattern::ramp)
         return std::make_unique<RampChecker>(generator, format);
     if (pattern == Pattern::lanes)
@@ -192,7 +195,7 @@ void Checker::jump_to(std::uint64_t sample)
         findings_.lost += static_cast<std::uint64_t>(jump);
         note(std::to_string(jump) + " samples missing");
     } else {
-        // A jump back into an earlier gap: the sample was late, not repeated.
+        // If the jump leads back into an earlier gap, the sample is late, not repeated.
         const bool late =
             std::any_of(findings_.jumps.begin(), findings_.jumps.end(), [&](const Jump& g) {
                 return g.samples > 0 && sample >= g.at &&
@@ -207,7 +210,7 @@ void Checker::jump_to(std::uint64_t sample)
     expected_ = sample;
 }
 
-// How many samples before a jump to `sample` are the same on both sides of it.
+// The number of samples before a jump to `sample` that are the same on both sides of the jump.
 std::uint64_t Checker::ambiguity(std::uint64_t sample) const
 {
     std::vector<std::byte> here(format_.sample_bytes), there(format_.sample_bytes);
@@ -230,7 +233,7 @@ void Checker::feed(std::span<const std::byte> in)
         const auto more = in.first(std::min(in.size(), (window() + size - 1) / size * size));
         waiting_.insert(waiting_.end(), more.begin(), more.end());
         const std::size_t done = scan(waiting_, waited);
-        if (done < waited) { // still too few: there are no more of them
+        if (done < waited) { // still too few samples, and `in` has no more
             waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(done));
             return;
         }
@@ -241,7 +244,8 @@ void Checker::feed(std::span<const std::byte> in)
     waiting_.assign(rest.begin(), rest.end());
 }
 
-// A loss makes every later word of the ramp another one, in one bit at least.
+// Returns whether the kept samples differ from the expected samples in exactly one bit. After a
+// loss, every later word of the ramp differs in at least one bit.
 bool Checker::tail_is_one_wrong_bit() const
 {
     std::vector<std::byte> right(waiting_.size());
@@ -262,11 +266,11 @@ void Checker::finish(Tail tail)
         mismatch("wrong data");
         expected_ += samples;
     } else {
-        note("samples missing, and too few left to say how many,");
+        note("samples missing (too few are left to count them)");
         ++findings_.gaps;
         ++findings_.lost;
-        // Where they continue is unknown, and so is what is the same there: at most the bytes of a
-        // word.
+        // It is unknown where the samples continue, and therefore how many of them are the same on
+        // both sides. At most, these are the bytes of a word.
         if (findings_.jumps.size() < Findings::kMaxJumps)
             findings_.jumps.push_back(
                 {offset, expected_, 1, offset - std::min<std::uint64_t>(offset, kMostAlike)});
@@ -288,8 +292,8 @@ void Checker::mismatch(const std::string& what)
     ++findings_.mismatches;
 }
 
-// Checks samples until at least `until` bytes are done, or too few are left to locate; returns the
-// bytes done.
+// Checks samples until at least `until` bytes are done or too few are left to locate. Returns the
+// number of bytes done.
 std::size_t Checker::scan(std::span<const std::byte> in, std::size_t until)
 {
     const std::size_t sample_bytes = format_.sample_bytes;
@@ -303,7 +307,8 @@ std::size_t Checker::scan(std::span<const std::byte> in, std::size_t until)
         if (done >= until || rest.size() < window())
             break;
         std::uint64_t sample = 0;
-        // Past the window, a long sample can be wrong in its place.
+        // If locate() finds the expected sample, a long sample is in the right place but is wrong
+        // beyond the window.
         if (locate(rest, sample) && sample != expected_) {
             jump_to(sample);
             continue;

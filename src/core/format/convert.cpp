@@ -70,7 +70,7 @@ void convert_value(const ScanType& from, const std::byte* in, const ScanType& to
     if (to_real)
         return store_real(to, std::ldexp(static_cast<double>(load_integer(from, in)), -63), out);
     const double real = load_real(from, in);
-    // NaN becomes 0: as an integer it could be anything.
+    // NaN becomes 0, because its conversion to an integer is undefined.
     const double scaled = std::isnan(real) ? 0.0 : std::ldexp(std::clamp(real, -1.0, 1.0), 63);
     // Round down, not towards 0: a value just past the midpoint must not become a tie, which
     // store_integer() would round the other way.
@@ -90,11 +90,11 @@ std::size_t run_bytes(const Format& format)
     return end - format.channels[0].offset;
 }
 
-// Values are converted in pieces of a known length, in local arrays: GCC vectorises such a loop at
-// -O2 too.
+// Values are converted in pieces of a constant length, in local arrays, because GCC then vectorises
+// the loop even at -O2.
 constexpr std::size_t kAtOnce = 256;
 
-// All channels have one type and no gaps between them, and a piece has room for them.
+// Whether all channels have the same type with no gaps between them and fit into one piece.
 bool uniform(const Format& format)
 {
     const ScanType& first = format.channels[0].type;
@@ -135,9 +135,9 @@ void refuse_repeated(const Format& format, std::string_view to)
                        " has repeated values (" + channel.type.text() + ")");
 }
 
-// Shifted to the top of 16 bits: the value's sign is then theirs, whatever else the word holds. By
-// multiplication, because a shift by a run-time amount is done in 32 bits and takes twice the
-// vector code.
+// Returns a function that shifts a value to the top of 16 bits. The sign bit of the value becomes
+// the sign bit of the word, whatever other bits the word holds. The function multiplies, because a
+// shift by a run-time amount is done in 32 bits and takes twice the vector code.
 auto to_top(const ScanType& type)
 {
     const auto factor = static_cast<std::uint16_t>(1U << (16 - type.bits - type.shift));
@@ -145,7 +145,8 @@ auto to_top(const ScanType& type)
     return [=](std::uint16_t raw) { return static_cast<std::uint16_t>(raw * factor & mask); };
 }
 
-// Rows of `bytes` bytes each, from from_step bytes apart to to_step bytes apart.
+// Copies rows of `bytes` bytes each. The rows are from_step bytes apart in `from` and to_step bytes
+// apart in `to`.
 void move_rows(std::byte* to, std::size_t to_step, const std::byte* from, std::size_t from_step,
                std::size_t rows, std::size_t bytes) noexcept
 {
@@ -165,7 +166,8 @@ void move_rows(std::byte* to, std::size_t to_step, const std::byte* from, std::s
         move(bytes);
 }
 
-// Samples of `values` values each, kAtOnce at most, with these distances in bytes.
+// Converts samples of `values` values each; `values` is at most kAtOnce. The samples are in_step
+// bytes apart in `in` and out_step bytes apart in `out`.
 template <typename From, typename To, typename Each>
 void convert_pieces(const std::byte* in, std::size_t in_step, std::byte* out, std::size_t out_step,
                     std::size_t samples, std::size_t values, Each each) noexcept
@@ -176,7 +178,7 @@ void convert_pieces(const std::byte* in, std::size_t in_step, std::byte* out, st
         std::array<To, kAtOnce> made;
         const std::size_t count = std::min(at_once, samples - n);
         if (count * values < kAtOnce)
-            raw = {}; // the rest is converted too, and ignored
+            raw = {}; // the rest is also converted, but ignored
         move_rows(reinterpret_cast<std::byte*>(raw.data()), values * sizeof(From), in + n * in_step,
                   in_step, count, values * sizeof(From));
         for (std::size_t k = 0; k < kAtOnce; ++k)
@@ -253,7 +255,8 @@ void Converter::general(const Converter& self, const std::byte* in, std::byte* o
     }
 }
 
-// Every value of every sample: in one row if samples are adjacent, otherwise sample by sample.
+// Converts every value of every sample: as one row if the samples are adjacent, otherwise sample by
+// sample.
 template <typename From, typename To, typename Each>
 void Converter::each_value(const std::byte* in, std::byte* out, std::size_t samples,
                            Each each) const noexcept
@@ -296,7 +299,7 @@ void Converter::f32_to_s16(const Converter& self, const std::byte* in, std::byte
         value = value < full - 1 ? value : full - 1;
         const auto whole = static_cast<std::int32_t>(value);
         const float rest = value - static_cast<float>(whole);
-        // To the nearest, ties upwards.
+        // Rounds to nearest, ties upwards.
         const std::int32_t nearest = whole + (rest >= 0.5F ? 1 : 0) - (rest < -0.5F ? 1 : 0);
         return static_cast<std::int16_t>(nearest * factor);
     });
@@ -310,7 +313,7 @@ void Converter::copy(const Converter& self, const std::byte* in, std::byte* out,
               run_bytes(self.from_));
 }
 
-// Values that are apart in one of the samples, channel by channel.
+// Copies the values channel by channel. They are not contiguous in at least one of the two formats.
 void Converter::copy_channels(const Converter& self, const std::byte* in, std::byte* out,
                               std::size_t samples) noexcept
 {

@@ -19,7 +19,7 @@ using Number = ScanType::Number;
 
 constexpr std::size_t kMaxChannels = 64;
 
-// Takes a decimal number off the front of `text`.
+// Removes a decimal number from the front of `text` and returns it.
 std::optional<unsigned> take_number(std::string_view& text)
 {
     unsigned value = 0;
@@ -38,8 +38,8 @@ bool take(std::string_view& text, std::string_view prefix)
     return true;
 }
 
-// ADI's drivers write S and U: "fully defined", the bits above the value extend its sign. The value
-// is the same: we mask and sign-extend in any case.
+// ADI's drivers write S and U for "fully defined": the bits above the value extend its sign. The
+// value is the same, because it is masked and sign-extended in any case.
 std::optional<Number> take_kind(std::string_view& text)
 {
     if (take(text, "s") || take(text, "S"))
@@ -127,18 +127,17 @@ std::optional<ScanType> parse_sigmf(std::string_view text)
     type.bits = type.storage_bits = *bits;
     if (text == "_be")
         type.big_endian = true;
-    else if (!(text == "_le" ||
-               text.empty())) // "cf32" means this machine's byte order, as users write it
+    else if (!(text == "_le" || text.empty())) // users write "cf32" for this machine's byte order
         return std::nullopt;
     if (*bits == 8 && !text.empty())
         return std::nullopt;
-    // sigmf_name() decides what SigMF knows: a name it would not produce is not one.
+    // sigmf_name() defines the SigMF types: a name that it would not produce is not valid.
     if (!sensible(type) || !sigmf_name(type))
         return std::nullopt;
     return type;
 }
 
-// What UHD, SoapySDR and GNU Radio call them.
+// Names of formats in UHD, SoapySDR and GNU Radio, and our names.
 constexpr std::pair<std::string_view, const char*> kForeignFormats[] = {
     {"fc32", "cf32_le"},  {"fc64", "cf64_le"},    {"sc16", "ci16_le"},     {"cs16", "ci16_le"},
     {"sc8", "ci8"},       {"cs8", "ci8"},         {"s16", "ri16_le"},      {"f32", "rf32_le"},

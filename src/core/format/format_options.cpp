@@ -42,7 +42,7 @@ Format chosen_channels(const Format& format, const std::string& names)
     }
     std::vector<std::string> wanted = split(names);
     if (wanted.empty())
-        fail_usage("channels=: names no channel", "there are " + list);
+        fail_usage("channels= names no channel", "there are " + list);
     for (const std::string& name : wanted) {
         if (std::count(wanted.begin(), wanted.end(), name) > 1)
             fail_usage("channels=" + names + ": '" + name + "' is named twice");
@@ -51,7 +51,7 @@ Format chosen_channels(const Format& format, const std::string& names)
         const std::string close = nearest(name, there);
         std::string hint = "there are " + list;
         if (name.find_first_not_of("0123456789") == std::string::npos)
-            hint += "; channel_names=" + name + " says how many channels raw samples have";
+            hint += "; channel_names=" + name + " sets the number of channels of raw samples";
         fail_usage("channels=" + names + ": the samples have no channel '" + name + "'",
                    close.empty() ? hint : "did you mean '" + close + "'? " + hint);
     }
@@ -59,7 +59,7 @@ Format chosen_channels(const Format& format, const std::string& names)
         return std::find(wanted.begin(), wanted.end(), channel.id) != wanted.end();
     };
     Format chosen = format;
-    // Half of an I/Q pair is a real signal. With half of another pair it would be a false one.
+    // Half of an I/Q pair is a real signal. Halves of two pairs must not form a false pair.
     for (std::size_t i = 0; i + 1 < chosen.channels.size(); ++i) {
         Channel& first = chosen.channels[i];
         Channel& second = chosen.channels[i + 1];
@@ -85,7 +85,7 @@ void require_same_layout(const Format& stream, const Format& device, const std::
         return;
     const bool as_many = stream.channels.size() == device.channels.size();
     fail_usage("the stream's samples (" + std::to_string(stream.channels.size()) + " channels of " +
-                   stream.name() + ") are not " + name + "'s (" +
+                   stream.name() + ") are not laid out like " + name + "'s (" +
                    std::to_string(device.channels.size()) + " of " + device.name() + ")",
                as_many ? "convert=" + device.name() + " after the source converts them"
                        : "channels= chooses channels, convert= the format");

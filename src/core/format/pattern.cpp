@@ -27,7 +27,7 @@ std::uint64_t mix(std::uint64_t x)
     return x ^ (x >> 31);
 }
 
-// A number in [-1, 1) as a channel's value.
+// Stores a number in [-1, 1) as a channel's value.
 void store_scaled(const ScanType& type, double value, std::byte* at)
 {
     if (type.number == ScanType::Number::floating) {
@@ -119,7 +119,7 @@ void Generator::fill_lanes(std::span<std::byte> out, std::uint64_t sample) const
 void Generator::fill_tone(std::span<std::byte> out, std::uint64_t sample) const noexcept
 {
     constexpr double kAmplitude = 0.5011872336272722; // -6 dBFS
-    constexpr std::size_t kRun = 512; // limits how far the rotation's rounding errors add up
+    constexpr std::size_t kRun = 512; // limits the accumulated rounding error of the rotation
     const double step = std::ldexp(static_cast<double>(phase_step_), -64);
     const std::complex<double> turn = std::polar(1.0, 2 * std::numbers::pi * step);
     const std::size_t count = out.size() / format_.sample_bytes;
@@ -144,7 +144,7 @@ void Generator::fill_noise(std::span<std::byte> out, std::uint64_t sample) const
     std::byte* at = out.data();
     for (std::size_t i = 0; i < count; ++i, at += format_.sample_bytes)
         for (const Channel& channel : format_.channels) {
-            // The sum of four uniform numbers: close to a Gaussian, and bounded.
+            // The sum of four uniform numbers is close to a Gaussian, and bounded.
             const std::uint64_t bits = mix((sample + i) * 16 + channel.scan_index + mix(seed_));
             double sum = 0;
             for (int part = 0; part < 4; ++part)

@@ -10,11 +10,11 @@
 
 namespace iio_stream::detail {
 
-/// Test patterns; the simulated kernel device also has the first three (docs/simulator.md).
+/// Test patterns. The simulated kernel device also generates the first three (docs/simulator.md).
 /// ramp:  the byte stream, read as 64-bit little-endian words, counts 0, 1, 2 …
-/// lanes: each value has its channel's scan index in its top kLaneBits bits, a scan counter below;
-///        a counter has the scan counter alone
-/// stamp: the ramp's word at each 4 KiB of the stream, the memory between untouched
+/// lanes: each value has its channel's scan index in the top kLaneBits bits and a scan counter
+///        below; a counter channel has only the scan counter
+/// stamp: a word of the ramp at each multiple of 4 KiB; the memory in between is left untouched
 /// tone:  a complex tone in each I/Q pair (its real part in a real channel), -6 dBFS
 /// noise: repeatable, about -17 dBFS rms
 enum class Pattern { ramp, lanes, stamp, tone, noise };
@@ -24,7 +24,7 @@ Pattern parse_pattern(std::string_view option, std::string_view text);
 inline constexpr unsigned kLaneBits = 4;
 inline constexpr std::size_t kStampBytes = 4096;
 
-/// Bits of the scan counter that a channel carries in the lanes pattern.
+/// The number of bits of the scan counter that a channel carries in the lanes pattern.
 constexpr unsigned lane_counter_bits(const Channel& channel) noexcept
 {
     return channel.component == Component::counter ? channel.type.bits
@@ -41,7 +41,7 @@ constexpr std::uint64_t lane_value(const Channel& channel, std::uint64_t sample)
            (sample & ((std::uint64_t{1} << below) - 1));
 }
 
-/// Generates any part of a pattern: a pure function of the sample index.
+/// Generates any part of a pattern, as a pure function of the sample index.
 class Generator {
 public:
     /// Throws a usage Error if the format cannot carry the pattern.
@@ -60,7 +60,7 @@ private:
     std::uint64_t seed_;
 };
 
-/// The bytes of the ramp from byte `position` on.
+/// Fills `out` with the bytes of the ramp from byte `position` on.
 void fill_ramp(std::span<std::byte> out, std::uint64_t position) noexcept;
 
 } // namespace iio_stream::detail

@@ -10,23 +10,23 @@
 
 namespace iio_stream::detail {
 
-/// The samples before `position` were complete at `ns`.
+/// A completion: the samples before `position` were complete at `ns`.
 struct Mark {
     std::uint64_t position;
     std::int64_t ns;
 };
 
-/// Remembers when the samples of the last seconds were complete, and finds which were at some time.
-/// Allocates nothing. Thread: one.
+/// Remembers when the samples of the last seconds were complete, and finds the samples that were
+/// complete at a given time. Allocates nothing. Thread: one.
 class CompletionMarks {
 public:
-    /// The marks reach back at least kReach. The newest is always the newest completion, and a mark
-    /// is at least kSpacing later than the one before the previous one.
+    /// The marks cover at least the last kReach. The newest mark is always the newest completion.
+    /// Of three successive marks, the last is at least kSpacing later than the first.
     static constexpr std::int64_t kSpacing = 10'000'000, kReach = 2'500'000'000;
 
     void clear() noexcept { added_ = 0; }
 
-    /// The next completion; neither its position nor its time is before the previous one's.
+    /// Adds the next completion. Neither positions nor times may decrease.
     void add(Mark mark) noexcept
     {
         const bool another = added_ < 2 || mark.ns - marks_[(added_ - 2) % kMarks].ns >= kSpacing;
@@ -49,9 +49,9 @@ public:
         return std::nullopt;
     }
 
-    /// The samples before the returned position were complete at `ns`. At a `rate` of samples per
-    /// second at most, 0 = unknown, this also follows from later marks: between `ns` and a mark, no
-    /// more samples became complete than the rate allows.
+    /// Returns a position before which all samples were complete at `ns`. `rate` is the maximum
+    /// rate in samples per second; 0 = unknown. If it is known, later marks count as well: between
+    /// `ns` and such a mark, no more samples can have become complete than the rate allows.
     std::uint64_t complete_at(std::int64_t ns, double rate) const noexcept
     {
         std::uint64_t position = 0;
@@ -74,7 +74,7 @@ private:
 
     std::size_t oldest() const noexcept { return added_ > kMarks ? added_ - kMarks : 0; }
 
-    std::array<Mark, kMarks> marks_{}; ///< a ring
+    std::array<Mark, kMarks> marks_{}; ///< used as a ring
     std::size_t added_ = 0;
 };
 

@@ -10,14 +10,14 @@
 
 namespace iio_stream::detail {
 
-/// The most samples that can have been lost, from a device's rate and the times of its blocks:
-/// samples produced in that time that did not arrive.
+/// Computes an upper bound for the number of lost samples from a device's rate and the times of its
+/// blocks: the number of samples produced in that time minus the number that arrived.
 /// Thread: one.
 class LossBound {
 public:
-    /// Call before the device is switched on. `rate`: samples per second at most, 0 = unknown.
-    /// `at_end`: blocks are timed by the interrupt at their end; otherwise by their arrival, which
-    /// may be any time later.
+    /// Call before the device is switched on. `rate`: maximum samples per second; 0 = unknown.
+    /// `at_end`: the time of a block is the time of the interrupt at its end; otherwise it is the
+    /// time of its arrival, which can be any time later.
     void reset(double rate, bool at_end, std::int64_t start_ns) noexcept
     {
         *this = {};
@@ -26,10 +26,10 @@ public:
         start_ns_ = ns_ = before_ns_ = start_ns;
     }
 
-    /// The rate may have been this high at any time since the start; 0 = unknown.
+    /// Sets the highest rate that the device can have had since the start; 0 = unknown.
     void rate_up_to(double rate) noexcept { rate_ = rate; }
 
-    /// The next good block.
+    /// Adds the next good block, which ended or arrived at `ns`.
     void block(std::int64_t ns, std::uint64_t samples) noexcept
     {
         if (at_end_ && came_ != 0)
@@ -38,13 +38,15 @@ public:
         came_ += samples;
     }
 
-    /// None of its samples, nor the last one before it, was produced earlier.
+    /// The earliest time at which a sample of the latest block, or the last sample before it, can
+    /// have been produced.
     std::int64_t before_ns() const noexcept { return before_ns_; }
 
-    /// An upper bound for samples produced from `since_ns` to the block's end but not among the
-    /// `came` samples that arrived. kUnknown without a rate, or if more came than the rate allows:
-    /// then it is not the true one. A bound that reaches back to the start of the stream does not
-    /// depend on the interrupt's latency.
+    /// An upper bound for the number of samples that were produced from `since_ns` to the end of
+    /// the latest block and are not among the `came` samples that arrived. kUnknown if the rate is
+    /// unknown, or if more samples arrived than it allows, because it then is not the true rate.
+    /// The bound for the whole stream also counts, because it does not depend on the latency of the
+    /// interrupt.
     std::uint64_t most(std::int64_t since_ns, std::uint64_t came) const noexcept
     {
         return std::min(missing(start_ns_, came_), missing(since_ns, came));
@@ -54,7 +56,7 @@ public:
     std::uint64_t most_since_start() const noexcept { return missing(start_ns_, came_); }
 
 private:
-    /// How far the real rate may exceed the stated one: by one part in this many.
+    /// The real rate can exceed the stated rate by at most one part in this many.
     static constexpr double kRateSlack = 64;
 
     std::uint64_t missing(std::int64_t since_ns, std::uint64_t came) const noexcept

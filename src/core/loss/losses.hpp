@@ -11,24 +11,24 @@
 
 namespace iio_stream::detail {
 
-/// The sum of two numbers of lost samples, each of which may be kUnknown; never less than either,
-/// whatever a peer claims.
+/// The sum of two numbers of lost samples, each of which can be kUnknown. The sum saturates, so it
+/// is never less than either number, whatever a peer claims.
 constexpr std::uint64_t add_losses(std::uint64_t a, std::uint64_t b) noexcept
 {
     return a > kUnknown - b ? kUnknown : a + b;
 }
 
-/// The largest number ever reported as a minimum loss: with the delivered samples added, the sum is
-/// still a valid sample index.
+/// The largest number ever reported as a minimum loss. Its sum with the number of delivered samples
+/// is still a valid sample index.
 inline constexpr std::uint64_t kMostLost = std::uint64_t{1} << 62;
 
-/// The same for minimum losses.
+/// Like add_losses(), for minimum losses: at most kMostLost.
 constexpr std::uint64_t add_least(std::uint64_t a, std::uint64_t b) noexcept
 {
     return std::min(add_losses(a, b), kMostLost);
 }
 
-/// Adds one loss, which is possible only if it may be of no sample.
+/// Adds one loss. It counts as possible if its minimum is 0 samples, and otherwise as certain.
 constexpr void add_loss(GapTotals& totals, std::uint64_t least, std::uint64_t most) noexcept
 {
     ++(least > 0 ? totals.certain : totals.possible);
@@ -44,12 +44,12 @@ constexpr void add_totals(GapTotals& sum, const GapTotals& more) noexcept
     sum.lost_max = add_losses(sum.lost_max, more.lost_max);
 }
 
-/// One gap that claims no more than the two together.
+/// Merges two gaps into one gap that claims no more than both together.
 constexpr Gap merged(const Gap& a, const Gap& b) noexcept
 {
     return {std::min(a.offset_min, b.offset_min), std::max(a.offset_max, b.offset_max),
             add_least(a.lost_min, b.lost_min), add_losses(a.lost_max, b.lost_max),
-            std::max(a.evidence, b.evidence)}; // the weaker one
+            std::max(a.evidence, b.evidence)}; // the weaker evidence
 }
 
 /// The inverse of name_of(); nullopt if no evidence has that name.
@@ -62,16 +62,16 @@ inline std::optional<Evidence> parse_evidence(std::string_view name) noexcept
     return std::nullopt;
 }
 
-/// Counts certain gaps as separate losses, except that two with adjoining places may be reports of
-/// the same loss, such as the overflow register's before and after it was cleared, or the same jump
-/// of the index.
+/// Decides which certain gaps are separate losses. Two gaps with adjoining places can report the
+/// same loss: the overflow register can report it before and after it was cleared, or both gaps can
+/// come from the same jump of the index.
 class CertainLosses {
 public:
-    /// Whether that gap is another loss than the previous one.
+    /// Returns whether `gap` is a different loss from the previous one.
     bool is_another(const Gap& gap) noexcept
     {
         const bool same = any_ && gap.offset_min <= end_ && begin_ <= gap.offset_max;
-        if (same) { // then it is where both may be
+        if (same) { // the loss is where both intervals overlap
             begin_ = std::max(begin_, gap.offset_min);
             end_ = std::min(end_, gap.offset_max);
         } else if (!any_ || gap.offset_min > end_) {
@@ -84,7 +84,7 @@ public:
 
 private:
     bool any_ = false;
-    std::uint64_t begin_ = 0, end_ = 0; ///< place of the last one
+    std::uint64_t begin_ = 0, end_ = 0; ///< place of the last loss
 };
 
 } // namespace iio_stream::detail

@@ -10,7 +10,7 @@
 
 namespace iio_stream::detail {
 
-/// Beyond this number the last entry covers all that follow.
+/// The maximum number of entries. The last entry covers all further retunings.
 inline constexpr std::size_t kMostRetunings = 1024;
 
 /// Appends a retuning. Allocates nothing if the vector has room for kMostRetunings.
@@ -23,22 +23,23 @@ inline void add_retuning(std::vector<Retuning>& known, const Retuning& next)
             next.settings};
 }
 
-/// A retuning that no block before has reported.
+/// A retuning that no earlier block has reported.
 struct NewRetuning {
     Retuning retuning;
-    bool several = false; ///< the settings in between are unknown
+    bool several = false; ///< there were several retunings, and the settings in between are unknown
 };
 
-/// Collects the retunings of a stream from its blocks, some of which may have been dropped.
+/// Collects the retunings of a stream from its blocks. Some blocks can be missing because they were
+/// dropped.
 class Retunings {
 public:
     /// Adds the retuning that a block reports, and returns it if no earlier block has reported it.
-    /// If blocks before it were dropped there may have been others; the interval then starts where
-    /// the last block before them is valid up to.
+    /// If blocks before it were dropped, there can have been other retunings. The interval then
+    /// starts at the position up to which the last block before them has reported all retunings.
     std::optional<NewRetuning> add(const Block& filled) noexcept
     {
         if (filled.sequence() == kUnknown)
-            return std::nullopt; // zeros
+            return std::nullopt; // zeros carry no retuning
         const auto added = add(filled.retuning());
         complete_until_ = filled.retunings_final_before();
         return added;
@@ -53,7 +54,8 @@ public:
         known_ = latest.count;
         return NewRetuning{latest, several};
     }
-    /// Retunings before that position have been reported; kUnknown: there are none.
+    /// All retunings before this position have been reported. kUnknown: the source cannot be
+    /// retuned.
     std::uint64_t complete_until() const noexcept { return complete_until_; }
 
 private:

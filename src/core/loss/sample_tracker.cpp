@@ -52,8 +52,8 @@ BlockInfo SampleTracker::next(std::size_t bytes, const Time& time, BlockState st
     return info;
 }
 
-// A loss moves the index of the first block that certainly follows it, whatever other losses may be
-// further on: recordings count each loss in the same way.
+// A loss advances the index of the first block that certainly follows it, whatever other losses
+// come later. Recordings count each loss in the same way.
 void SampleTracker::count_losses() noexcept
 {
     const auto end = uncounted_.begin() + uncounted_count_;

@@ -96,8 +96,8 @@ Block& Block::operator=(Block&& other) noexcept
 
 Block::~Block()
 {
-    // Release, and acquire for the last one: every holder's reads end before the buffer is
-    // refilled.
+    // Release order, and acquire order for the last lease: the reads of all holders end before the
+    // buffer is refilled.
     if (slot_ != nullptr && slot_->leases.fetch_sub(1, std::memory_order_acq_rel) == 1)
         slot_->pool->put(*slot_);
 }
@@ -255,7 +255,7 @@ std::string cpp_name(const Type& type)
     return type.complex ? "std::complex<" + value + ">" : value;
 }
 
-// All values have one type, are adjacent, and have this machine's byte order.
+// Whether all values have the same type, are adjacent, and are in this machine's byte order.
 bool is_array(const Format& format)
 {
     const ScanType& first = format.channels.front().type;

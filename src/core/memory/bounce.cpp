@@ -18,9 +18,9 @@ namespace iio_stream::detail {
 namespace {
 
 constexpr std::uint64_t kSecondMark =
-    ~std::uint64_t{0}; ///< XORed into the first mark gives the second
+    ~std::uint64_t{0}; ///< XORed with the first mark, it gives the second mark
 
-// Brackets like CpuRead and CpuWrite, for a buffer without an EmptyBlock.
+// Brackets CPU access like CpuRead and CpuWrite, for a buffer without an EmptyBlock.
 class Access {
 public:
     Access(int dmabuf, sys::CpuAccess how) : dmabuf_(dmabuf), how_(how)
@@ -51,7 +51,7 @@ BounceTest::BounceTest(const BlockPool& pool, std::size_t index)
     put(0);
 }
 
-// A value that data have only by chance, once in 2^64 (splitmix64).
+// A value that other data contain only by chance, with a probability of 2^-64 (splitmix64).
 std::uint64_t BounceTest::mark(std::size_t page) const noexcept
 {
     std::uint64_t z = seed_ + (page + 1) * 0x9e3779b97f4a7c15;
@@ -71,13 +71,13 @@ void BounceTest::put(std::uint64_t flip)
 void BounceTest::attached()
 {
     put(kSecondMark);
-    // SYNC might discard what is still in a cache, which would look like bouncing.
+    // SYNC could discard data that are still in a cache, which would look like bouncing.
     sys::write_caches_back(bytes_, kPage);
 }
 
 bool BounceTest::bounced()
 {
-    // The bracket itself brings a copy back if the exporter passes it on.
+    // The bracket itself makes the kernel copy a bounced page back if the exporter passes SYNC on.
     const Access access(dmabuf_, sys::CpuAccess::read);
     for (std::size_t at = 0; at + sizeof seed_ <= bytes_.size(); at += kPage) {
         const std::uint64_t expected = mark(at / kPage) ^ kSecondMark;
@@ -115,7 +115,7 @@ bool is_in_dma_reach(const BlockPool& pool)
     if (sys::bouncing_is_forced())
         return false;
     for (std::size_t i = 0; i < pool.count(); ++i) {
-        // The memfd's mapping: pagemap shows nothing for the DMABUF's own.
+        // This is the memfd's mapping, because pagemap shows nothing for a mapping of the DMABUF.
         const auto end = sys::highest_address(pool.mapping(i));
         if (!end || *end > sys::kDmaReach)
             return false;
@@ -133,8 +133,8 @@ std::string dma_reach_remark(const BlockPool& pool)
 std::string bounced_text(const std::string& device)
 {
     return device +
-           " cannot address it: the kernel would copy the blocks (swiotlb), and not keep the "
-           "copies the same";
+           " cannot address it: the kernel would copy the blocks (swiotlb) without keeping the "
+           "copies in sync";
 }
 
 void MemoryRefusals::add(const Memory& memory, std::string why)

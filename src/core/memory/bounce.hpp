@@ -12,15 +12,17 @@
 
 namespace iio_stream::detail {
 
-/// Finds out, before a stream, whether a device reaches a block's memory or the kernel bounces it.
+/// Tests, before a stream, whether a device can reach a block's memory directly, or whether the
+/// kernel bounces it.
 ///
-/// A page the device cannot address is mapped to another one (swiotlb) and copied there and back,
-/// but only at certain moments, none of which is between a fence and the next read of the block.
-/// The test exploits these copies: it marks the pages, attaches the block, and marks them again
-/// where the kernel does not notice it. A copy back restores the first mark. DMA_BUF_IOCTL_SYNC
-/// causes one, whatever the device's direction, if the exporter passes it on to the devices. (At
-/// DETACH udmabuf asks for none.) No transfer is needed, and every page is checked, as pages are
-/// bounced one by one. Owns: a mapping of the block. Throws: Error.
+/// The kernel maps a page that the device cannot address to another page (swiotlb) and copies it
+/// there and back, but only at certain moments. None of these is between a fence and the next read
+/// of the block. The test exploits these copies: it marks the pages, attaches the block, and marks
+/// the pages again without the kernel noticing. A copy back restores the first mark.
+/// DMA_BUF_IOCTL_SYNC causes a copy back, whatever the direction of the device, if the exporter
+/// passes the ioctl on to the devices. (udmabuf requests no copy at DETACH.) The test needs no
+/// transfer. It checks every page, because pages are bounced one by one. Owns: a mapping of the
+/// block. Throws: Error.
 class BounceTest {
 public:
     /// Overwrites the block. It must be neither in use nor attached.
@@ -28,12 +30,14 @@ public:
 
     /// Call after the ATTACH.
     void attached();
-    /// While attached: whether any page was bounced; only for memory with sync_reveals_bounces().
+    /// Returns whether any page was bounced. Call it while the block is attached, and only for
+    /// memory with sync_reveals_bounces().
     bool bounced();
-    /// Without attached(), after a transfer of that many bytes into the block: how many of its
-    /// pages still have their mark.
+    /// Returns the number of pages that still have their mark after a transfer of this many bytes
+    /// into the block. Call it without attached().
     std::size_t untouched(std::size_t transferred) const;
-    /// Zeroes the marks. Call with nothing attached, or for memory without sync_reveals_bounces().
+    /// Zeroes the marks. Call it when nothing is attached, or for memory without
+    /// sync_reveals_bounces().
     void wipe();
 
 private:
@@ -41,33 +45,34 @@ private:
     void put(std::uint64_t flip);
 
     int dmabuf_;
-    sys::Mapping own_; ///< if the pool has none
+    sys::Mapping own_; ///< used if the pool has no mapping
     std::span<std::byte> bytes_;
     std::uint64_t seed_;
 };
 
-/// Whether this memory's exporter passes DMA_BUF_IOCTL_SYNC on to the devices: a dma-heap does.
+/// Whether this memory's exporter passes DMA_BUF_IOCTL_SYNC on to the devices, as a dma-heap does.
 bool sync_reveals_bounces(const Memory& memory) noexcept;
 
 /// Whether every page of the blocks lies within the reach of every DMA, so that no bounce buffer is
-/// needed. A udmabuf pins its pages, so they stay where they are. False if the caller may not see
-/// the pages' addresses, which takes CAP_SYS_ADMIN.
+/// needed. A udmabuf pins its pages, so they stay where they are. False if the caller is not
+/// permitted to read the addresses of the pages, which requires CAP_SYS_ADMIN.
 bool is_in_dma_reach(const BlockPool& pool);
-/// For the route: why the blocks may be handed to a device. "" if no reason was needed.
+/// The reason, for the route, why the blocks can be handed to a device; "" if the route needs none.
 std::string dma_reach_remark(const BlockPool& pool);
 
-/// Says that a device ("the DMA") gets copies of such blocks.
+/// The text that explains that a device ("the DMA") would get copies of such blocks.
 std::string bounced_text(const std::string& device);
 
-/// Which memories a device cannot reach, or does not take, and why.
+/// The kinds of memory that a device cannot reach or does not accept, with the reasons.
 class MemoryRefusals {
 public:
     void add(const Memory& memory, std::string why);
-    /// "" if there is no reason.
+    /// The reason for `memory`; "" if there is none.
     std::string of(const Memory& memory) const;
-    /// All of them, for a route that uses another memory.
+    /// All reasons, for a route that uses another memory.
     std::string text() const;
-    /// Why samples are copied: by request, or because the device takes no DMABUFs, or not these.
+    /// The reason why samples are copied: the user requested it, the device takes no DMABUFs, or it
+    /// does not take these.
     std::string why_copied(const std::string& asked, const std::string& by_device) const;
 
 private:

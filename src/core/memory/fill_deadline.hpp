@@ -15,12 +15,12 @@
 
 namespace iio_stream::detail {
 
-/// The longest time that samples wait in a block for the rest of it, in ns.
+/// The longest time, in ns, that samples wait for the rest of their block.
 inline constexpr std::int64_t kLongestFillNs = 1'000'000'000;
 
-/// The widest memory bus of a DMA, in bytes: 1024 bits by AXI4. A device plays multiples of its bus
-/// width. (The device's side of axi_dmac can have 2048 bits; there a part of a block can end with
-/// zeros, which are reported.)
+/// The widest memory bus of a DMA, in bytes: AXI4 allows 1024 bits. A device plays multiples of its
+/// bus width. (The device's side of axi_dmac can have 2048 bits. A part of a block can then end
+/// with zeros, which are reported.)
 inline constexpr std::size_t kWidestBus = 128;
 
 /// The time in ns that a block takes to fill at the format's rate; kLongestFillNs if it is longer
@@ -35,9 +35,9 @@ inline std::int64_t fill_time_ns(const Format& format, std::size_t block_bytes) 
         std::min(1e9 * samples / format.sample_rate, static_cast<double>(kLongestFillNs)));
 }
 
-/// The samples of this format that arrive within half of kLongestFillNs; infinity if the rate is
-/// unknown. A block of the kernel's or of libiio's has no more: until it is full, nothing is known
-/// of what has come.
+/// The number of samples of this format that arrive within half of kLongestFillNs; infinity if the
+/// rate is unknown. A block of the kernel or of libiio has no more samples than this, because
+/// nothing is known about its samples until it is full.
 inline double samples_in_time(const Format& format) noexcept
 {
     return format.sample_rate > 0
@@ -45,14 +45,14 @@ inline double samples_in_time(const Format& format) noexcept
                : std::numeric_limits<double>::infinity();
 }
 
-/// Decides when a source hands out a block that is not full, and how much of it. The time is that
-/// which the block takes to fill, and a little more, so that a source which keeps its rate has full
-/// blocks only. Before kLongestFillNs the part is a multiple of kWidestBus, which a device plays
-/// without zeros behind it. After kLongestFillNs it is all samples, unless a device has the blocks.
-/// Thread: one.
+/// Decides when a source hands out a block that is not full, and how much of it. The deadline is
+/// the time that the block takes to fill, plus a margin, so that a source that keeps its rate hands
+/// out only full blocks. Before kLongestFillNs, the part is a multiple of kWidestBus, which a
+/// device plays without zeros after it. After kLongestFillNs, the part consists of all samples,
+/// unless the blocks are given to a device. Thread: one.
 class FillDeadline {
 public:
-    /// Before a stream of blocks of that pool.
+    /// Call before a stream of blocks of `pool`.
     void reset(const Format& format, const BlockPool& pool)
     {
         since_ns_ = 0;
@@ -60,11 +60,11 @@ public:
         limit_ns_ =
             std::min(fill_time_ns(format, pool.block_size()) + kUsualDelayNs, kLongestFillNs);
         unit_ = std::lcm(format.sample_bytes, kWidestBus);
-        given_to_device_ = pool.traits().attachable; // otherwise it would be plain pages
+        given_to_device_ = pool.traits().attachable; // otherwise the pool would have plain pages
         rest_.clear();
         rest_.reserve(unit_);
     }
-    /// The block that is being filled has that many bytes of whole samples now.
+    /// Reports that the current block now has `bytes` bytes of whole samples.
     void filled(std::size_t bytes) noexcept
     {
         bytes_ = bytes;
@@ -73,7 +73,7 @@ public:
         else if (since_ns_ == 0)
             since_ns_ = sys::monotonic_ns();
     }
-    /// CLOCK_MONOTONIC; 0: there is nothing to hand out.
+    /// The time (CLOCK_MONOTONIC) at which a part is due; 0: there is nothing to hand out.
     std::int64_t until_ns() const noexcept
     {
         if (bytes_ >= unit_)
@@ -90,8 +90,8 @@ public:
             return bytes_;
         return age_ns >= limit_ns_ ? bytes_ / unit_ * unit_ : 0;
     }
-    /// A part of the block is handed out without these bytes. They begin the next block, and their
-    /// waiting time goes on.
+    /// Keeps the bytes that are left over when a part of the block is handed out. They begin the
+    /// next block, and their waiting time continues.
     void keep(std::span<const std::byte> rest)
     {
         rest_.assign(rest.begin(), rest.end());

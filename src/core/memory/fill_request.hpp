@@ -6,7 +6,7 @@
 
 namespace iio_stream::detail {
 
-/// An empty block given to a source, and how many bytes of it to fill.
+/// An empty block given to a source, and the number of bytes to fill.
 struct FillRequest {
     EmptyBlock block;
     std::size_t bytes;

@@ -20,7 +20,8 @@ namespace {
 
 using detail::MemoryBackend;
 
-// If this machine has none at all, the name is not the problem: opening it will report that.
+// If this machine has no such memory at all, the name is not the problem. Opening the memory then
+// reports the cause.
 void check_name(const MemoryBackend& backend, const Memory& memory, const std::string& said)
 {
     const std::vector<Memory> all = backend.all();
@@ -64,7 +65,7 @@ Memory Memory::parse(std::string_view option, std::string_view text)
         }
         return memory;
     }
-    fail_usage(said + " is not a memory", spellings());
+    fail_usage(said + " is not a kind of memory", spellings());
 }
 
 Memory Memory::import(std::vector<int> dmabuf_fds)
@@ -145,8 +146,8 @@ Buffers make_heap_buffers(const Memory& memory, const BufferRequest& request)
     return made;
 }
 
-// No huge pages are reserved, but the kernel may be able to form some, which makes writing them to
-// a disk much cheaper: before a udmabuf pins its pages.
+// Used if no huge pages are reserved. The kernel can often form huge pages from small ones, which
+// makes writing them to a disk much cheaper. This must happen before a udmabuf pins the pages.
 void take_small_pages(Buffers& made, std::size_t bytes, const BufferRequest& request)
 {
     const bool form = request.use != CpuUse::none && !request.page_bytes;
@@ -204,7 +205,7 @@ Buffers make_page_buffers(const Memory&, const BufferRequest& request)
         return made;
     }
     made.whole = sys::Mapping::of_transparent_pages(round_up(bytes, huge), huge);
-    if (made.whole.make_huge()) // those that are not yet
+    if (made.whole.make_huge()) // forms huge pages where the kernel has not done so yet
         made.page_bytes = huge;
     return made;
 }
@@ -305,7 +306,7 @@ Buffers make_memfd_buffers(const BufferRequest& request)
     const std::size_t huge = request.page_bytes.value_or(sys::huge_page_bytes());
     if (huge != 0 && huge != kPage) {
         const std::size_t whole =
-            round_up(bytes, huge); // a mapping of huge pages ends with a whole one
+            round_up(bytes, huge); // a mapping of huge pages ends with a whole page
         made.memfd = sys::sealed_memfd(whole, huge);
         if (made.memfd.valid()) {
             made.page_bytes = huge;

@@ -47,7 +47,7 @@ void Pool::limit(std::size_t count) noexcept
 void Pool::put(Slot& slot) noexcept
 {
     slot.next = returned_.load(std::memory_order_relaxed);
-    // Sequentially consistent, like arm(): either this sees `armed_`, or arm() sees the buffer.
+    // Sequentially consistent, like arm(): either put() sees `armed_`, or arm() sees the buffer.
     while (!returned_.compare_exchange_weak(slot.next, slot.index, std::memory_order_seq_cst))
         ;
     if (armed_.load(std::memory_order_seq_cst) && armed_.exchange(false, std::memory_order_seq_cst))
@@ -79,8 +79,8 @@ void Pool::disarm(bool readable) noexcept
 
 std::size_t Pool::available() const noexcept
 {
-    // A buffer is in the list before its last holder has left: if it is taken in between, it counts
-    // twice.
+    // A buffer is on the list before its last holder is released. If it is taken in between, it
+    // counts twice.
     const std::size_t out = holders_.load(std::memory_order_relaxed) - 1;
     return out < count_ ? count_ - out : 0;
 }
@@ -148,7 +148,7 @@ void BlockPool::limit(std::size_t count) noexcept
     pool_->limit(count);
 }
 
-// A lease that ends meanwhile has been copied for nothing, and no new one can begin.
+// If a lease ends during the call, its buffer is copied needlessly. No new lease can begin.
 bool BlockPool::detach_kernel_memory() noexcept
 {
     bool all = true;

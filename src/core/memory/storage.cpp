@@ -15,9 +15,10 @@ namespace {
 
 /// A DMABUF, its duplicate for the device, and the fence of its transfer.
 constexpr std::size_t kFilesPerBlock = 3;
-constexpr std::size_t kOtherFiles = 32; ///< of the endpoints and threads; they open more later
+/// Files of the endpoints and threads, including files opened later.
+constexpr std::size_t kOtherFiles = 32;
 
-// Dirty cache lines of the zeros the CPU wrote must not overwrite DMA data later: on machines
+// Dirty cache lines of the zeros that the CPU wrote must not overwrite DMA data later. On machines
 // without coherent DMA, one START(RW)/END(RW) per buffer before its first ENQUEUE writes them back.
 void flush_zeros(int dmabuf)
 {
@@ -54,8 +55,8 @@ std::size_t Storage::stride() const noexcept
     return round_up(traits_.block_size, kPage);
 }
 
-// A memfd or a heap has no limit of its own: the kernel would kill other processes rather than
-// refuse.
+// A memfd or a heap has no limit of its own. The kernel would kill other processes rather than
+// refuse the allocation.
 void Storage::check_room(std::size_t count) const
 {
     const std::size_t wanted = stride() * count, available = sys::available_bytes();
@@ -66,7 +67,8 @@ void Storage::check_room(std::size_t count) const
                     "smaller or fewer blocks");
 }
 
-// Otherwise whichever call comes last fails: for a block, its copy for a device, or a fence.
+// Without this check, a later call that opens a file would fail: for a block, for its duplicate for
+// a device, or for a fence.
 void Storage::check_open_files(std::size_t count) const
 {
     const std::size_t most = sys::room_for_open_files(kFilesPerBlock * count + kOtherFiles);
@@ -75,8 +77,8 @@ void Storage::check_open_files(std::size_t count) const
     throw Error(
         Fault::other, EMFILE, "allocate",
         std::to_string(count) + " blocks of " + format_size(traits_.block_size),
-        std::to_string(kFilesPerBlock) + " open files for each are more than the " +
-            std::to_string(most) + " that this process may still have",
+        "each needs " + std::to_string(kFilesPerBlock) + " open files, and this process can open " +
+            std::to_string(most) + " more",
         "fewer blocks, or a higher hard limit (ulimit -Hn; LimitNOFILE= of a systemd unit)");
 }
 

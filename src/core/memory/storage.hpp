@@ -9,7 +9,7 @@
 namespace iio_stream::detail {
 
 /// The memory of a pool's buffers, of any kind.
-/// Owns: DMABUFs, memfd and mappings; unmapped before the files close.
+/// Owns: DMABUFs, memfd and mappings, which are unmapped before the files are closed.
 class Storage {
 public:
     Storage(const Memory& memory, std::size_t block_size, std::size_t count, CpuUse use);
@@ -21,8 +21,8 @@ public:
         return buffers_.dmabufs.empty() ? -1 : buffers_.dmabufs[index].get();
     }
     std::span<std::byte> mapping(std::size_t index) const noexcept;
-    /// Replaces what was mapped into the range of a buffer: by ordinary pages with the same
-    /// content, or by nothing.
+    /// Replaces the mapping of a buffer's range with ordinary pages of the same content if `keep`
+    /// is true, otherwise with a reserved range. Returns false if there is no memory.
     bool detach(std::size_t index, bool keep) const noexcept
     {
         return buffers_.whole.replace(index * stride(), stride(), keep);

@@ -5,13 +5,12 @@
 
 namespace iio_stream::detail {
 
-/// Taken by the session before the endpoint sees the rest.
+/// Options that the session takes before the endpoint gets the others.
 inline constexpr OptionTable kCommon{
     Option{"memory", OptionType::text, "auto|heap:NAME|udmabuf|pages|kernel", "", "auto",
            "Where blocks are allocated: a dma-heap, udmabuf, or plain pages", OptionSide::source},
     Option{"channels", OptionType::text, "NAME,NAME…", "", "all",
-           "Channels to take of each sample, by their names, separated by commas",
-           OptionSide::source},
+           "Channels to take from each sample: names separated by commas", OptionSide::source},
     Option{"convert", OptionType::text, "FORMAT", "", "no conversion",
            "Convert the samples to this format, such as cf32_le; on a source, for all its sinks"},
     Option{"on-full", OptionType::choice, "block|drop", "", "block; drop for zmq:",
@@ -22,7 +21,7 @@ inline constexpr OptionTable kCommon{
            OptionSide::sink},
 };
 
-/// The sample format, for a source whose samples do not say what they are.
+/// The sample format of a source whose samples do not describe themselves.
 constexpr Option format_option(std::string_view standard)
 {
     return {"format",          OptionType::text,
@@ -33,7 +32,7 @@ constexpr Option format_option(std::string_view standard)
 inline constexpr OptionTable kStatedFormat{
     format_option("must be given"),
     Option{"channel_names", OptionType::text, "NAME,NAME…|N", "", "as the format says",
-           "Names of all channels of a sample, separated by commas, or how many there are",
+           "Names of all channels of a sample, separated by commas, or their number",
            OptionSide::source},
     Option{"rate", OptionType::rate, "RATE", "S/s", "unknown", "Sample rate in samples per second",
            OptionSide::source, "sample_rate"},

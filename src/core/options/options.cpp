@@ -10,7 +10,8 @@ namespace iio_stream {
 
 namespace {
 
-// "rate_bytes" and "rate-bytes" are the same key; an attribute's name is the kernel's, and exact.
+// "rate_bytes" and "rate-bytes" are the same key. Names of attributes come from the kernel and must
+// match exactly.
 bool same_key(std::string_view a, std::string_view b)
 {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char one, char other) {
@@ -23,7 +24,8 @@ bool is_capital(char c)
     return std::isupper(static_cast<unsigned char>(c)) != 0;
 }
 
-// If on and off are among the values, so are their synonyms: parse_switch() decides.
+// Whether only the listed values are valid. If "on" is listed, its synonyms are valid too, and
+// parse_switch() checks the value. A value with capitals, such as NAME, stands for any text.
 bool is_closed(const Option& option)
 {
     if (option.type != OptionType::choice)

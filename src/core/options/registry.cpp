@@ -45,7 +45,7 @@ bool knows(const std::vector<Option>& options, const std::string& key)
                        [&](const Option& option) { return option.is(key); });
 }
 
-// What other programs call an option: GNU Radio, UHD, SoapySDR, libiio.
+// Names of options in other programs (GNU Radio, UHD, SoapySDR, libiio), and our names.
 constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
     {"samp_rate", "rate"},
     {"sampling_frequency", "rate"},
@@ -65,7 +65,7 @@ constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
     {"num_samps", "samples"},
     {"nsamps", "samples"}};
 
-// Options of the whole stream, which are no endpoint's.
+// Options of the whole stream, which do not belong to an endpoint.
 constexpr std::string_view kOfTheStream[] = {"samples", "bytes",  "duration",   "timeout",
                                              "blocks",  "on-gap", "block-size", "reconnect"};
 
@@ -86,7 +86,8 @@ std::string suggest_option(const std::string& key, const std::vector<std::string
     return suggest(key, known);
 }
 
-// "sim: overwrite=on a.ci16"
+// Whether `key` is an option of a file, written before the file by mistake: "sim: overwrite=on
+// a.ci16".
 bool is_of_a_file(const std::string& key)
 {
     return std::any_of(table().begin(), table().end(), [&](const Scheme& scheme) {
@@ -94,7 +95,8 @@ bool is_of_a_file(const std::string& key)
     });
 }
 
-// Before the endpoint is created: a mistyped option is found before a device is opened.
+// Runs before the endpoint is created, so that a mistyped option is found before a device is
+// opened.
 void check_options(const Scheme& scheme, const Uri& uri, OptionSide side)
 {
     const std::vector<Option> options = options_of(scheme, side);
@@ -108,7 +110,8 @@ void check_options(const Scheme& scheme, const Uri& uri, OptionSide side)
                        std::string("only as a ") + (sink ? "source" : "sink"));
         if (!sink && is_of_a_file(key))
             fail_usage(name + " has no option '" + key + "'",
-                       "it follows the file it is for; in Python file_options={'" + key + "': …}");
+                       "write it after the file it applies to; in Python, use file_options={'" +
+                           key + "': …}");
         std::vector<std::string> known;
         for (const Option& option : options)
             known.emplace_back(option.key);

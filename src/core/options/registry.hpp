@@ -5,14 +5,15 @@
 
 namespace iio_stream::detail {
 
-/// The library's own endpoints; the only list of them, in src/builtin.cpp.
+/// The library's own endpoints. The only list of them is in src/builtin.cpp.
 std::vector<Scheme> builtin_schemes();
 
 /// Whether endpoints of this scheme take a common option themselves. Throws a usage Error for an
 /// unknown scheme.
 bool has_own_option(const std::string& scheme, const Option& option);
 
-/// Create the endpoint of a URI, which must understand all of its options.
+/// Creates the endpoint of a URI. Throws a usage Error if the URI has an option that the endpoint
+/// does not have.
 std::unique_ptr<Source> make_source(Uri& uri);
 std::unique_ptr<Sink> make_sink(Uri& uri);
 

@@ -11,7 +11,7 @@ namespace iio_stream {
 
 namespace {
 
-// Characters Uri::text() does not encode; everything that separates is encoded.
+// Whether Uri::text() leaves a character unencoded. It encodes all separators.
 bool plain(char c)
 {
     return c != '%' && c != '&' && c != '?' && c != '#' && c > ' ' && c < 127;
@@ -75,8 +75,9 @@ void parse_options(std::string_view query, Options& options)
     }
 }
 
-// Where the options of a path without a scheme begin: at a question mark followed by key=value. (A
-// file with such a name is file:NAME with %3F for it.)
+// The offset at which the options of a path without a scheme begin: at a question mark followed by
+// key=value. If there are none, it is the size of the path. (A file with such a name can be written
+// as file:NAME with %3F for the question mark.)
 std::size_t options_mark(std::string_view path)
 {
     const std::size_t mark = path.rfind('?');
@@ -104,7 +105,7 @@ Uri Uri::parse(std::string_view text)
                    "iio:DEVICE uri=" + std::string(text) +
                        "; to name a file, write file:" + std::string(text));
     if (colon == std::string_view::npos || !known_scheme(scheme)) {
-        // "simm:" alone is a typo; "rf:dump" may well be a file.
+        // "simm:" alone is a typo, but "rf:dump" can be a file.
         if (colon != std::string_view::npos && looks_like_scheme(scheme) &&
             (colon + 1 == text.size() || text.find('=', colon) != std::string_view::npos ||
              !nearest(scheme, scheme_names()).empty()))

@@ -10,16 +10,18 @@
 
 namespace iio_stream::detail {
 
-/// Copies full blocks into blocks of another format, of fewer channels, or of the same samples, in
-/// memory of its own. Thread: the one that drives the sink.
+/// Copies full blocks into blocks of its own pool: in another format, with fewer channels, or
+/// unchanged.
+/// Thread: the thread that drives the sink.
 class BlockConverter {
 public:
-    /// `channels`: those that channels= names, "" = all; `to`: a format, "" = as they are.
+    /// `channels`: the channels to keep, as in channels=; "" = all. `to`: the format to convert to;
+    /// "" = no conversion.
     BlockConverter(const Format& from, const std::string& channels, std::string_view to);
     explicit BlockConverter(const Format& same) : from_(same) {}
 
     const Format& format() const noexcept { return converter_ ? converter_->to() : from_; }
-    /// For one block, or for all of them.
+    /// The output bytes for `in_bytes` bytes of input, which can be one block or a whole stream.
     template <typename T>
     T block_size(T in_bytes) const noexcept
     {
@@ -33,20 +35,19 @@ public:
     }
     BlockPool& pool() noexcept { return *pool_; }
 
-    /// Whether there is a block to convert into; if not, the pool's fd becomes readable when there
-    /// is.
+    /// Whether there is a block to convert into. If not, arm pool() and wait for its fd.
     bool ready() noexcept
     {
         if (!spare_)
             spare_ = pool_->take();
         return spare_.has_value();
     }
-    /// Only when ready(). Keeps what is known about the block.
+    /// Call only when ready(). The new block keeps the information about the old one.
     Block process(const Block& in);
 
 private:
     Format from_;
-    std::optional<Converter> converter_; ///< empty: a plain copy
+    std::optional<Converter> converter_; ///< empty: blocks are only copied
     std::optional<BlockPool> pool_;
     std::optional<EmptyBlock> spare_;
 };

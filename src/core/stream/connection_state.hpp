@@ -22,7 +22,7 @@ public:
 
 private:
     std::atomic<std::uint64_t> changes_{
-        0}; ///< disconnects plus reconnects, so that both are read at once
+        0}; ///< disconnects plus reconnects in one value, so that both are read at once
 };
 
 } // namespace iio_stream::detail

@@ -38,12 +38,13 @@ void ControlThread::add(Source& source)
 
 void ControlThread::remove(Source& source)
 {
-    const std::lock_guard lock(mutex_); // held during a check, so this waits for its end
+    // run() also holds the mutex during a check, so this waits for the check to end.
+    const std::lock_guard lock(mutex_);
     std::erase_if(entries_, [&](const Entry& entry) { return entry.source == &source; });
     changed_.set();
 }
 
-// Runs the checks that are due and returns when the next one is.
+// Runs the checks that are due. Returns the time at which the next one is due.
 std::int64_t ControlThread::check_due()
 {
     std::int64_t next = sys::after(3'600'000'000'000);
@@ -53,7 +54,7 @@ std::int64_t ControlThread::check_due()
     return next;
 }
 
-// False if it failed.
+// Returns false if the check failed.
 bool ControlThread::check(Entry& entry) noexcept
 {
     try {

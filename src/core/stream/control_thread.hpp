@@ -12,18 +12,18 @@
 namespace iio_stream::detail {
 
 /// The thread that runs the sources' slow checks, so that no thread that moves blocks waits for
-/// debugfs or a bus. A source whose check throws is not checked again: its blocks will show what is
-/// wrong.
-/// Thread: add() and remove() on any.
+/// debugfs or a bus. A source whose check throws is not checked again, because its blocks will
+/// reveal the problem.
+/// Thread: add() and remove() on any thread.
 class ControlThread {
 public:
     ControlThread() = default;
     ~ControlThread();
 
     void start();
-    /// Runs the first check itself, before it returns.
+    /// Runs the first check on the calling thread before it returns.
     void add(Source& source);
-    /// Returns when no check of that source is running; none will run after that.
+    /// Returns when no check of that source is running. No check of it runs afterwards.
     void remove(Source& source);
 
 private:
@@ -38,8 +38,9 @@ private:
 
     std::mutex mutex_;
     std::vector<Entry> entries_;
-    std::vector<pollfd>
-        room_; ///< room to watch all entries; the thread takes it and allocates nothing
+    /// Room for one pollfd per entry. The thread takes the vector over, so that run() itself need
+    /// not allocate.
+    std::vector<pollfd> room_;
     sys::Event changed_, stop_;
     std::thread thread_;
 };

@@ -7,19 +7,19 @@
 
 namespace iio_stream::detail {
 
-/// How long a stream waits for its next block. All times are of CLOCK_MONOTONIC, in nanoseconds.
-/// Thread: one.
+/// Tracks how long a stream waits for its next block. All times are CLOCK_MONOTONIC, in
+/// nanoseconds. Thread: one.
 class Deadlines {
 public:
     explicit Deadlines(std::int64_t timeout_ns = 0) : timeout_ns_(timeout_ns) {}
 
-    /// A block came or went, or the source begins to wait for one.
+    /// Restarts the wait now, because a block came or went or the source begins to wait for one.
     void restart(std::int64_t now_ns) noexcept { progress_ns_ = now_ns; }
-    /// A block came or went; the time is that of the next wait.
+    /// Notes that a block came or went. The wait restarts at the next begin_wait().
     void note_move() noexcept { moved_ = true; }
 
     std::int64_t waited_ns(std::int64_t now_ns) const noexcept { return now_ns - progress_ns_; }
-    /// When the source is overdue.
+    /// The time at which the source is overdue.
     std::int64_t source_ns() const noexcept { return progress_ns_ + timeout_ns_; }
     /// Whether nothing has moved for `timeout_ns`.
     bool is_over(std::int64_t now_ns, std::int64_t timeout_ns) const noexcept
@@ -27,14 +27,14 @@ public:
         return now_ns >= progress_ns_ + timeout_ns;
     }
 
-    /// A wait begins.
+    /// Call when a wait begins.
     void begin_wait(std::int64_t now_ns) noexcept
     {
         if (moved_)
             progress_ns_ = now_ns;
         moved_ = false;
     }
-    /// The longest time of a wait that is to end at `until_ns`, in milliseconds.
+    /// The timeout for poll(), in milliseconds, of a wait that ends at `until_ns`.
     int poll_ms(std::int64_t now_ns, std::int64_t until_ns) noexcept
     {
         constexpr std::int64_t kMs = 1'000'000;
@@ -43,9 +43,9 @@ public:
         end_ns_ = now_ns + ms * kMs;
         return static_cast<int>(ms);
     }
-    /// The wait has ended by its time. If that is much later than it should be, the program was
-    /// stopped, or the machine was busy with other work, and so may have been what it waited for:
-    /// that time does not count, and as long again is allowed to catch up.
+    /// Call when a wait has timed out. If it ends much later than it should, the program was
+    /// stopped or the machine was busy, which can also have delayed the block. The delay then does
+    /// not count, and the same time again is allowed to catch up.
     void end_wait(std::int64_t now_ns) noexcept
     {
         if (const std::int64_t late_ns = now_ns - end_ns_; late_ns > kLateWakeUp)
@@ -57,7 +57,7 @@ private:
 
     std::int64_t timeout_ns_;
     std::int64_t progress_ns_ = 0; ///< when a block last moved, or the first was requested
-    std::int64_t end_ns_ = 0;      ///< of the wait under way
+    std::int64_t end_ns_ = 0;      ///< end of the current wait
     bool moved_ = false;           ///< a block came or went since the last wait
 };
 

@@ -10,9 +10,9 @@ namespace iio_stream::detail {
 
 namespace {
 
-constexpr std::size_t kZeroBytes = 4096; ///< copied at a time
+constexpr std::size_t kZeroBytes = 4096; ///< zeros copied at a time
 
-// Empty if all bytes of a zero are 0.
+// Returns a run of zero samples to copy; empty if all bytes of a zero sample are 0.
 std::vector<std::byte> zeros_of(const Format& format)
 {
     const std::vector<std::byte> zero = zero_sample(format);
@@ -54,7 +54,8 @@ void DeliveryQueue::push_with_zeros(const Block& filled)
     std::uint64_t done = 0, index = filled.sample_index();
     bool exact = filled.index_exact();
     for (const Gap& gap : filled.gaps()) {
-        exact = exact || !gap.exact(); // the block's index is in doubt, not theirs
+        // The gap puts the block's index in doubt, not the index of the zeros.
+        exact = exact || !gap.exact();
         if (gap.offset_max <= filled.position())
             index -= std::min(index, gap.lost_min);
     }

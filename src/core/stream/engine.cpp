@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The life of a stream: preparing, starting and finishing it, and its summary. engine_loop.cpp has
-// what happens in between.
+// Prepares, starts and finishes a stream, and makes its summary. engine_loop.cpp moves the blocks
+// in between.
 #include "core/stream/engine.hpp"
 
 #include "core/base/text.hpp"
@@ -36,7 +36,8 @@ Engine::Engine(const PipelineConfig& config, std::unique_ptr<Source> source,
       sinks_(std::move(sinks))
 {
     Format paced = source_->format();
-    if (paced.sample_rate <= 0 && !repeats()) // what is repeated needs room, not haste
+    // Samples that are repeated need room, not a low latency.
+    if (paced.sample_rate <= 0 && !repeats())
         paced.sample_rate = pace();
     sizing_ = size_blocks(config_, paced, source_->needs());
     const std::size_t sample = paced.sample_bytes;
@@ -44,8 +45,8 @@ Engine::Engine(const PipelineConfig& config, std::unique_ptr<Source> source,
         fail_usage("--bytes " + std::to_string(config_.bytes) +
                    " is not a whole number of samples of " + std::to_string(sample) + " bytes");
     if (repeats() && config_.samples + config_.bytes != 0 && config_.duration.count() == 0)
-        fail_usage("--samples and --bytes choose what cyclic=on repeats, and never end it",
-                   "--duration ends it; loop=on of a file, without cyclic=on, plays that number");
+        fail_usage("--samples and --bytes set how much cyclic=on repeats, and never end it",
+                   "--duration ends it; to play that number, use loop=on of a file, not cyclic=on");
 }
 
 Engine::~Engine()
@@ -63,7 +64,7 @@ void Engine::prepare()
     StreamInfo stream{config_.source,   source_->format(),  source_->tuning(), sizing_.block_size,
                       expected_bytes(), sizing_.timeout_ns, source_->live()};
     stream.cut = config_.on_gap == OnGap::zero_fill;
-    // An endpoint may turn out to refuse its plan; each round rules out one more way.
+    // An endpoint can still refuse its plan in prepare(). Each round rules out one more plan.
     const std::size_t most = (choices.size() + 1) * (sinks_.size() + 1);
     std::string refusal = "everything was refused";
     for (std::size_t rounds = 0; rounds < most; ++rounds) {
@@ -77,13 +78,13 @@ void Engine::prepare()
         bool accepted = prepare_source(remarks.back());
         if (!accepted && !remarks.back().empty())
             refusal = remarks.back();
-        stream.tuning = source_->tuning(); // prepare() has read it again
+        stream.tuning = source_->tuning(); // prepare() has read the tuning again
         stream.format = source_->format();
         pool_->set_sample_timing(stream.format.sample_bytes, stream.format.sample_rate);
         stream.metadata = source_->metadata();
         stream.detects_losses = !source_->live() || !source_->stats().evidence.empty();
-        // A file is read ahead while the sinks get ready. A device's blocks are not: they would be
-        // stuck in it if a sink failed, and sinks try out DMABUFs first.
+        // A file is read ahead while the sinks get ready. A device does not get its blocks yet,
+        // because they would be stuck in it if a sink failed, and because sinks test DMABUFs first.
         if (accepted && !source_->live() && !pool_->traits().attachable)
             refill();
         for (std::size_t i = 0; accepted && i < sinks_.size(); ++i) {
@@ -309,7 +310,8 @@ void Engine::enter(StreamState next) noexcept
     state_.store(next, std::memory_order_release);
 }
 
-// Allocates the blocks of a plan. False if that memory cannot be had; `choices` then says why.
+// Allocates the blocks of a plan. Returns false if the memory is not available, and stores the
+// reason in `choices`.
 bool Engine::allocate(const Plan& plan, std::vector<MemoryChoice>& choices)
 {
     try {
@@ -334,7 +336,7 @@ bool Engine::prepare_source(std::string& why)
     }
 }
 
-// 0 if that is unknown.
+// Returns the expected length of the stream in bytes; 0 if it is unknown.
 std::uint64_t Engine::expected_bytes() const
 {
     const Format& format = source_->format();
@@ -348,8 +350,9 @@ std::uint64_t Engine::expected_bytes() const
     return known ? samples * format.sample_bytes : 0;
 }
 
-// Samples per second: a device's that plays what a file or a program has ready, whatever rate those
-// state; otherwise the source's. 0 if unknown.
+// Returns the rate of the stream in samples per second; 0 if it is unknown. If a device plays
+// samples from a file or a program, it is the rate of the device, whatever rate the file or the
+// program states. Otherwise it is the rate of the source.
 double Engine::pace() const noexcept
 {
     for (std::size_t i = 0; i < sinks_.size() && !source_->live(); ++i)
@@ -370,23 +373,23 @@ void Engine::enable_source()
     enter(StreamState::running);
 }
 
-// The source has just been started.
+// Call right after the source was started.
 void Engine::begin()
 {
-    start_ns_ = enabled_ns_; // on a busy machine that was a while ago
+    start_ns_ = enabled_ns_; // on a busy machine, this can be some time ago
     deadlines_.restart(sys::monotonic_ns());
     limits_.begin();
     control_->add(*source_);
 }
 
-// Runs once, on the source thread, after the loop: everything the sinks were given reaches its
-// destination, whatever failed before.
+// Runs once, on the source thread, after the loop. All samples that the sinks were given reach
+// their destination, whatever failed before.
 void Engine::finish()
 {
     if (state() != StreamState::repeating)
         stop_source();
     else
-        source_end_ns_ = sys::monotonic_ns(); // includes samples that are repeated
+        source_end_ns_ = sys::monotonic_ns(); // includes the time in which samples were repeated
     enter(StreamState::finishing);
     deliveries_.clear();
     const Stop how = abort_.is_set() ? Stop::abort : Stop::drain;
@@ -395,7 +398,7 @@ void Engine::finish()
     trailing.gaps.insert(trailing.gaps.begin(), late_.begin(), late_.end());
     for (const auto& sink : sinks_)
         if (const Error* failure = sink->failure())
-            end_with(*failure); // before others report success to a host or a file
+            end_with(*failure); // before other sinks report success to a host or in a file
     for (auto& sink : sinks_)
         try {
             sink->finish(how, {sizing_.timeout_ns, &stop_requested_}, abort_.fd(), trailing,
@@ -407,7 +410,7 @@ void Engine::finish()
         } catch (...) {
             end_with_current();
         }
-    end_by_underflow(); // found while the last blocks were played
+    end_by_underflow(); // an underflow can be detected while the last blocks are played
     const CpuTime now = sys::cpu_time();
     cpu_ = {now.user_seconds - cpu_.user_seconds, now.system_seconds - cpu_.system_seconds};
     stop_ns_ = sys::monotonic_ns();
@@ -423,7 +426,7 @@ void Engine::stop_source() noexcept
     source_->stop();
 }
 
-// What the source found after its last block, counted.
+// Returns the losses and the retuning that the source found after its last block, and counts them.
 Trailing Engine::take_trailing()
 {
     Trailing trailing;
@@ -440,8 +443,8 @@ Trailing Engine::take_trailing()
     return trailing;
 }
 
-// A loss found at the very end came too late to stop the stream there. As mid-stream, a possible
-// one counts.
+// A loss found at the very end comes too late to stop the stream there. A possible loss counts, as
+// it does in the middle of the stream.
 void Engine::end_by_trailing(const std::vector<Gap>& trailing) noexcept
 {
     if (config_.on_gap == OnGap::stop &&
@@ -450,7 +453,8 @@ void Engine::end_by_trailing(const std::vector<Gap>& trailing) noexcept
         end_by_gap();
 }
 
-// Of several errors, keeps the one that decides the exit status, in the order of Fault's members.
+// Of several errors, keeps the error that decides the exit status: the one whose fault comes first
+// in Fault.
 void Engine::end_with(const Error& error)
 {
     end_reason_ = EndReason::error;
@@ -458,7 +462,8 @@ void Engine::end_with(const Error& error)
         error_ = error;
 }
 
-// Call in a catch block. Works without memory, too: there is an error even if its text is lost.
+// Call in a catch block. Works even without free memory: the stream then ends with an error without
+// a text.
 void Engine::end_with_current() noexcept
 {
     end_reason_ = EndReason::error;
@@ -468,7 +473,7 @@ void Engine::end_with_current() noexcept
     }
 }
 
-// When the last sample had reached its sinks.
+// The time by which the last sample had reached all sinks.
 std::int64_t Engine::moved_ns() const noexcept
 {
     std::int64_t moved = source_end_ns_;

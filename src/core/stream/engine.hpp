@@ -24,8 +24,8 @@ struct Plan;
 /// Runs one pipeline: the source, its sinks and the source thread between them.
 /// Owns: the endpoints, the pool, the source thread. Members are in order of construction: the pool
 /// outlives the endpoints.
-/// Thread: loop() and what it calls on the source thread; stats(), free_space_left() and ended() on
-/// any; the rest on the Session's.
+/// Thread: loop() and the functions that it calls on the source thread; stats(), free_space_left()
+/// and ended() on any thread; the other functions on the Session's thread.
 class Engine {
 public:
     Engine(const PipelineConfig& config, std::unique_ptr<Source> source,
@@ -34,28 +34,29 @@ public:
 
     /// May be called again after a stream has ended, to restart it.
     void prepare();
-    /// On any thread or in a signal handler: endpoints that wait for a peer in prepare() give up.
+    /// Makes endpoints that wait for a peer in prepare() give up. Call on any thread or in a signal
+    /// handler.
     void cancel_source() noexcept { source_->cancel(); }
     void cancel_sinks() noexcept;
-    /// Starts the sinks other than storage, and those without a peer.
+    /// Starts the sinks that are not storage, and the sinks that have no peer yet.
     void start_sinks();
-    /// Starts storage, which may replace an older file, after the other sinks of all pipelines. If
-    /// a sink has no peer yet, the source thread does it later, and so it does for start_source().
+    /// Starts storage, which can replace an older file, after the other sinks of all pipelines. If
+    /// a sink has no peer yet, the source thread starts storage and the source later.
     void start_storage();
     /// Starts the source, with the first blocks already queued.
     void start_source();
     /// Starts the source thread; `over` is set when it has finished.
     void launch(ControlThread& control, sys::Event& over);
-    /// `reason`: signal if the user or the program stops the stream; stopped if another one has
-    /// failed.
+    /// `reason`: `signal` if the user or the program stops the stream, `stopped` if another stream
+    /// has failed.
     void request_stop(Stop how, EndReason reason = EndReason::signal) noexcept;
     void join();
-    void abandon() noexcept; ///< ends it at once, whatever its state
+    void abandon() noexcept; ///< ends the stream at once, whatever its state
 
     StreamState state() const noexcept { return state_.load(std::memory_order_acquire); }
     bool ended() const noexcept { return state() == StreamState::ended; }
     bool failed() const noexcept { return ended() && error_.has_value(); }
-    bool repeats() const noexcept; ///< a sink goes on when the source has no more
+    bool repeats() const noexcept; ///< a sink continues after the end of the source
     const Format& format() const noexcept { return source_->format(); }
     const std::vector<Hop>& route() const noexcept { return route_; }
     Stats stats() const;
@@ -115,32 +116,32 @@ private:
     void want_no_more_than(std::uint64_t samples);
 
     PipelineConfig config_;
-    std::string name_; ///< of the source
+    std::string name_; ///< name of the source
     std::optional<Memory> memory_;
     std::optional<BlockPool> pool_;
     std::unique_ptr<Source> source_;
     std::vector<std::unique_ptr<SinkLink>> sinks_;
-    /// The order in which they get blocks: those that hand them to a device come last, as they
-    /// would delay CPU access to the same block.
+    /// The order in which the sinks get blocks. Sinks that hand them to a device come last, because
+    /// they would delay CPU access to the same block.
     std::vector<SinkLink*> order_;
     std::vector<Hop> route_;
-    std::vector<std::size_t> last_hops_; ///< in route_, one per sink
+    std::vector<std::size_t> last_hops_; ///< indexes in route_, one per sink
     Sizing sizing_;
 
-    // Used by the source thread only.
+    // Used only by the source thread.
     StreamCounters counters_; ///< read by any thread
     StreamLimits limits_{counters_};
-    std::size_t extra_blocks_ = 0; ///< blocks the source may have after the wanted ones
+    std::size_t extra_blocks_ = 0; ///< blocks the source may have after the requested ones
     DeliveryQueue deliveries_;
     Deadlines deadlines_;
-    bool source_ready_ = false; ///< its wait was satisfied, and it has more
+    bool source_ready_ = false; ///< take() can have a block: its wait was satisfied
     bool sinks_ready_ = false;  ///< a sink's wait was satisfied
     EndReason end_reason_ = EndReason::none;
     Retunings known_retunings_;
-    std::vector<Retuning> retunings_; ///< each one once, for the summary
-    std::vector<Gap> late_; ///< for --on-gap stop: losses that may be in samples already delivered
+    std::vector<Retuning> retunings_; ///< each retuning once, for the summary
+    std::vector<Gap> late_; ///< for --on-gap stop: losses that can be in samples already delivered
 
-    /// Set when a stop is wanted, or a sink has made room or failed.
+    /// Set when a stop is requested, or when a sink has made room or failed.
     std::shared_ptr<sys::Event> attention_ = std::make_shared<sys::Event>();
     sys::Event abort_;
     sys::Event* over_ = nullptr;
@@ -151,9 +152,9 @@ private:
     std::atomic<StreamState> state_{StreamState::prepared}; ///< changed by enter() and reset() only
     std::optional<Error> error_;
 
-    std::int64_t enabled_ns_ = 0;                        ///< when the source had been started
+    std::int64_t enabled_ns_ = 0;                        ///< when the source was started
     std::atomic<std::int64_t> start_ns_{0}, stop_ns_{0}; ///< 0 = not yet
-    std::atomic<std::int64_t> source_end_ns_{0};         ///< when the source had the last sample
+    std::atomic<std::int64_t> source_end_ns_{0};         ///< when the source had its last sample
     std::string started_;
     CpuTime cpu_;
     EventBuffer events_;

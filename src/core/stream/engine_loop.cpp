@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The hot path: the loop that moves blocks from the source to the sinks, on the source thread.
-// No allocation, no lock, no log. (Only a loss is noted under a lock, by EventBuffer.)
+// It does not allocate, lock or log. (Exception: EventBuffer stores a loss under a lock.)
 #include "core/base/align.hpp"
 #include "core/memory/fill_deadline.hpp"
 #include "core/stream/engine.hpp"
@@ -22,7 +22,8 @@ constexpr std::size_t kMaxWaits = 16;
 constexpr int kListenerMs = 20;                           ///< between two checks for a peer
 constexpr std::uint64_t kEnough = std::uint64_t{1} << 62; ///< bytes; more than are ever in flight
 
-// When a block was complete, even if this is a slice of it; now, if it has no time on our clock.
+// The time at which a block was complete, even if `filled` is a slice of it. If the block has no
+// time by CLOCK_MONOTONIC, it is the current time.
 std::int64_t complete_ns(const Block& filled)
 {
     const Time& time = filled.buffer_time();
@@ -50,7 +51,8 @@ void Engine::loop()
     finish();
 }
 
-// Returns earlier if the stream is to end: step() handles that.
+// Waits until all sinks have a receiver, then starts the source. Returns early if the stream must
+// end, which step() handles.
 void Engine::await_listeners()
 {
     while (!has_receiver()) {
@@ -61,7 +63,7 @@ void Engine::await_listeners()
         (void)sys::wait_for(attention_->fd(), POLLIN, sys::after(kListenerMs * 1'000'000));
         attention_->clear();
     }
-    if (has_failed_sink()) // for want of a receiver
+    if (has_failed_sink()) // because it got no receiver
         return;
     start_last_sinks();
     enable_source();
@@ -86,7 +88,7 @@ bool Engine::step()
     const bool took = take();
     const bool delivered = deliver_queued();
     if (!drive_sinks())
-        return false; // finish() asks the sink for its error
+        return false; // finish() gets the error from the sink
     end_by_underflow();
     if (stop_requested_.load(std::memory_order_acquire)) {
         end(stop_reason_.load(std::memory_order_relaxed));
@@ -103,15 +105,15 @@ bool Engine::step()
     }
     const bool wanted_spare = deliveries_.wants_spare();
     const bool wants_blocks = refill();
-    // A block that just came back is what pending zeros wait for: nothing else would wake us for
-    // them.
+    // Pending zeros can use a block that has just come back. Nothing else would wake this thread
+    // for them.
     const bool zeros_can_go = wanted_spare && !deliveries_.wants_spare() && !deliveries_.empty();
     if (!took && !delivered && !zeros_can_go)
         sleep(wants_blocks);
     return true;
 }
 
-// Takes the next block of the source, if there is one. Returns false if the source was not asked.
+// Takes the next block of the source, if there is one. Returns false if the source was not polled.
 bool Engine::take()
 {
     if (state() != StreamState::running || !source_ready_ || !deliveries_.empty())
@@ -142,7 +144,7 @@ void Engine::accept(Block filled)
     deadlines_.note_move();
     if (const auto added = known_retunings_.add(filled)) {
         add_retuning(retunings_, added->retuning);
-        // Files and programs that are played state rates that do not count.
+        // The rates that files and programs state do not count when they are played.
         if (source_->live() && limits_.follow_rate(added->retuning))
             source_->ends_at(limits_.end_position());
     }
@@ -152,7 +154,8 @@ void Engine::accept(Block filled)
     for (const Gap& gap : filled.gaps())
         if (matters(gap, filled) && (first == nullptr || gap.offset_min < first->offset_min))
             first = &gap;
-    // A gap that ends the stream is its last loss, apart from those in what the sinks already have.
+    // A gap that ends the stream is its last loss, except for losses in samples that the sinks
+    // already have.
     const bool stops = first != nullptr && config_.on_gap == OnGap::stop;
     for (const Gap& gap : filled.gaps())
         if (matters(gap, filled) &&
@@ -162,8 +165,8 @@ void Engine::accept(Block filled)
         return pass_on(std::move(filled));
     if (config_.on_gap == OnGap::zero_fill)
         return deliveries_.push_with_zeros(filled);
-    // Stop: samples up to the gap are whole, and the last ones delivered. A loss reported late may
-    // be in what the sinks already have.
+    // On `stop`, the samples before the gap are intact and are the last ones delivered. A loss that
+    // is reported late can be in samples that the sinks already have.
     for (const Gap& gap : filled.gaps())
         if (matters(gap, filled) && gap.offset_min < filled.position())
             late_.push_back(gap);
@@ -175,7 +178,7 @@ void Engine::accept(Block filled)
     end_by_gap();
 }
 
-// To the sinks at once, unless one of them has no room or other blocks wait for room.
+// Gives the block to the sinks at once, unless a sink has no room or other blocks wait for room.
 void Engine::pass_on(Block filled)
 {
     if (deliveries_.empty() && all_have_room())
@@ -190,9 +193,9 @@ void Engine::count_loss(const Gap& gap) noexcept
     events_.add({.kind = EventKind::loss, .gap = gap});
 }
 
-// If --duration ends within a block, losses after its last sample must not be counted, nor losses
-// in the rest of the time. (Zeros take the time of the samples they replace: deliver() counts
-// them.)
+// If --duration ends within a block, neither losses after its last sample nor a loss that takes up
+// all the remaining time may be counted. (Zeros take the time of the samples that they replace, so
+// deliver() counts them.)
 void Engine::end_before_gaps(const Block& filled)
 {
     if (filled.gaps().empty() || !limits_.timed() || !limits_.counts_time() ||
@@ -258,14 +261,15 @@ void Engine::deliver(Block filled)
     limits_.deliver(samples);
     if (filled.sequence() != kUnknown)
         counters_.add_block(samples, filled.bytes());
-    else // zeros are not the source's
+    else // zeros do not come from the source
         source_->ends_at(limits_.end_position());
     for (std::size_t i = 0; i + 1 < order_.size(); ++i)
         order_[i]->give(filled.share());
     order_.back()->give(std::move(filled));
 }
 
-// Gives the source all blocks that it may fill. Returns whether it waits for one to come back.
+// Gives the source all blocks that it may fill. Returns whether the source or the next zeros wait
+// for a block to come back.
 bool Engine::refill()
 {
     const std::size_t sample = source_->format().sample_bytes;
@@ -277,7 +281,7 @@ bool Engine::refill()
         std::size_t bytes = block;
         bool is_extra = false;
         if (limits_.wanted() != kUnknown) {
-            // The source never has more than pending() blocks in hand.
+            // The blocks that the source already has bring at most pending() * block bytes.
             const std::uint64_t left = std::min(limits_.left(), kEnough / sample) * sample;
             const std::uint64_t asked = std::uint64_t{source_->pending()} * block;
             if (left <= asked && extra_blocks_ == 0)
@@ -299,18 +303,18 @@ bool Engine::refill()
     return false;
 }
 
-// No more samples come, but some sinks go on until they are stopped.
+// Call when no more samples come but some sinks continue until they are stopped.
 void Engine::repeat()
 {
     if (limits_.left() != 0 && limits_.wanted() != kUnknown && limits_.by() != EndReason::duration)
         fail_usage("cyclic=on: " + std::to_string(limits_.wanted()) +
-                       " samples are to be repeated, and " + name_ + " has only " +
+                       " samples should be repeated, but " + name_ + " has only " +
                        std::to_string(limits_.delivered()),
-                   "without a number all are repeated; --duration ends it");
+                   "leave the number out to repeat all samples; --duration ends it");
     if (state() == StreamState::source_ended) {
         enter(StreamState::repeating);
         limits_.leave_rate();
-        stop_source(); // the sinks need the blocks it still has
+        stop_source(); // the sinks need the blocks that the source still has
         deliveries_.clear();
         source_ready_ = false; // otherwise sleep() would return at once
     }
@@ -330,8 +334,8 @@ void Engine::end(EndReason reason) noexcept
         enter(StreamState::stopping);
 }
 
-// A gap counts before any other reason, but for an error: the rest of a stream that ends may have
-// it.
+// A gap takes precedence over any other reason except an error, because the rest of a stream that
+// is ending can have a gap.
 void Engine::end_by_gap() noexcept
 {
     if (error_)
@@ -340,7 +344,7 @@ void Engine::end_by_gap() noexcept
     end(EndReason::gap);
 }
 
-// For --on-gap stop: what a device plays has a gap where it ran empty.
+// For --on-gap stop: the samples that a device plays have a gap where its queue ran empty.
 void Engine::end_by_underflow() noexcept
 {
     if (config_.on_gap != OnGap::stop)
@@ -350,7 +354,7 @@ void Engine::end_by_underflow() noexcept
             end_by_gap();
 }
 
-// `wants_blocks`: the source or the next zeros wait for a block to come back.
+// `wants_blocks`: whether the source or the next zeros wait for a block to come back.
 void Engine::sleep(bool wants_blocks)
 {
     const bool awaits_source = state() == StreamState::running && deliveries_.empty();
@@ -375,7 +379,7 @@ void Engine::sleep(bool wants_blocks)
     }
     const std::int64_t now = sys::monotonic_ns();
     deadlines_.begin_wait(now);
-    // A source that names a time has its block already and waits for something else.
+    // A source that sets until_ns already has its block and waits for something else.
     const bool expecting = awaits_source && source_->pending() != 0 && source.until_ns == 0;
     const std::int64_t until = wake_time(source, expecting, now);
     const int ready = ::poll(fds.data(), count, deadlines_.poll_ms(now, until));
@@ -388,7 +392,7 @@ void Engine::sleep(bool wants_blocks)
         attention_->clear();
     source_ready_ = source_ready_ || readable(1) ||
                     (source.until_ns != 0 && sys::monotonic_ns() >= source.until_ns);
-    sinks_ready_ = ready <= 0; // they check their deadlines then
+    sinks_ready_ = ready <= 0; // sinks then check their deadlines
     for (std::size_t i = 3; i < count; ++i)
         sinks_ready_ = sinks_ready_ || readable(i);
     if (ready == 0) {
@@ -411,7 +415,7 @@ std::int64_t Engine::wake_time(const Wait& source, bool expecting, std::int64_t 
     return until;
 }
 
-// Nothing came within the time that sleep() allowed.
+// Call when nothing has come within the time that sleep() allowed.
 void Engine::overdue(bool expecting)
 {
     const std::int64_t now = sys::monotonic_ns();
@@ -431,7 +435,7 @@ void Engine::overdue(bool expecting)
                   "--timeout changes the deadline; is the device clocked and enabled?");
 }
 
-// The stream is over, except for blocks that a sink has no room for and makes none.
+// Discards the last blocks of the stream, because a sink has no room for them and makes none.
 void Engine::give_up()
 {
     for (const auto& sink : sinks_)
@@ -440,7 +444,7 @@ void Engine::give_up()
     deliveries_.clear();
 }
 
-// At the end of the stream, takes the samples that the source has received and not handed out. The
+// At the end of the stream, takes the samples that the source has received but not handed out. The
 // source needs no more blocks, so the sinks may hold all of them.
 void Engine::take_rest()
 {
@@ -465,7 +469,7 @@ void Engine::take_rest()
     }
 }
 
-// Whether a sink's board or peer is away: how long that may be is up to the sink.
+// Whether a sink's board or peer is disconnected. The sink decides how long that may last.
 bool Engine::awaits_peer() const noexcept
 {
     return std::ranges::any_of(sinks_, [](const auto& sink) { return !sink->link().connected; });
@@ -478,7 +482,7 @@ bool Engine::is_silent() noexcept
            deliveries_.empty() && state() == StreamState::running;
 }
 
-// A source that has begun once more has the whole --duration again.
+// A source that has started again gets the whole --duration again.
 void Engine::try_again(std::int64_t waited_ns, const char* hint)
 {
     const auto chosen =
@@ -493,9 +497,10 @@ void Engine::try_again(std::int64_t waited_ns, const char* hint)
         limits_.begin();
 }
 
-// Whether --duration is over, with `coming` more samples. A stream with a known rate delivers
-// exactly the samples of that time, although its own time began before the stream's, and gets a
-// little longer to complete them: they exist, but in a block that is not full yet.
+// Ends the stream if --duration is over. `coming` is the number of samples that the caller delivers
+// next. A stream with a known rate delivers exactly the samples of that time, although the source
+// started before the time of the stream began. It gets a little longer to complete the samples,
+// because they exist but are in a block that is not full yet.
 void Engine::check_time(std::int64_t now_ns, std::uint64_t coming)
 {
     const std::int64_t late_ns = now_ns - limits_.end_ns();
@@ -509,7 +514,7 @@ void Engine::check_time(std::int64_t now_ns, std::uint64_t coming)
         return;
     want_no_more_than(left);
     const std::size_t samples = sizing_.block_size / source_->format().sample_bytes;
-    // A source that is not live, such as a pipe, hands out what it has within kLongestFillNs.
+    // A source that is not live, such as a pipe, hands out its samples within kLongestFillNs.
     const std::int64_t longest_ns = source_->live() ? INT64_MAX : 2 * kLongestFillNs;
     if (left != 0 &&
         late_ns < std::min(limits_.patience_ns(samples, sizing_.timeout_ns), longest_ns))

@@ -72,7 +72,7 @@ namespace detail {
 
 namespace {
 
-constexpr std::size_t kMost = 512; ///< a part a millisecond, or as many losses, for half a second
+constexpr std::size_t kMost = 512; ///< one part or loss per millisecond, for half a second
 
 } // namespace
 

@@ -9,13 +9,13 @@
 
 namespace iio_stream::detail {
 
-/// Events until someone takes them; those it has no room for are counted. add() allocates nothing.
-/// Thread: any.
+/// Stores events until they are taken. Events for which there is no room are only counted. add()
+/// allocates nothing. Thread: any.
 class EventBuffer {
 public:
     EventBuffer();
 
-    void add(Event event) noexcept; ///< sets its time
+    void add(Event event) noexcept; ///< sets the time of the event
     std::vector<Event> take();
     void clear() noexcept;
 
@@ -25,7 +25,7 @@ private:
     std::uint64_t missed_ = 0;
 };
 
-/// Events that show in counters and states alone, by comparison with those of the last time.
+/// Finds events that show only in counters and states, by a comparison with the previous call.
 class EventWatch {
 public:
     /// An endpoint's current state and counters.
@@ -34,8 +34,8 @@ public:
         std::uint64_t dropped = 0, underflows = 0;
     };
 
-    void reset() noexcept; ///< for another stream, whose counters begin at 0
-    /// The first one is the source's. Adds to `events`.
+    void reset() noexcept; ///< call before another stream, whose counters begin at 0
+    /// Appends the new events to `events`. The first entry of `now` is the source's.
     void compare(const std::vector<State>& now, std::vector<Event>& events);
 
 private:

@@ -16,7 +16,7 @@ struct Metric {
     const char* name;
     const char* help;
     Value (*value)(const Stats& stats); ///< nullopt: the stream has none
-    bool gauge = false;                 ///< a number of now, not a count
+    bool gauge = false;                 ///< a current value, not a count
 };
 
 Value dropped(const Stats& stats)
@@ -49,7 +49,7 @@ constexpr Metric kMetrics[] = {
     {"underflows", "times a device's queue ran empty",
      [](const Stats& s) -> Value { return s.underflows(); }},
     {"archive_parts", "closed parts of recordings with archive=", &uploads<&UploadStats::parts>},
-    {"archive_stored", "of them, confirmed by the store", &uploads<&UploadStats::stored>},
+    {"archive_stored", "closed parts that the store has confirmed", &uploads<&UploadStats::stored>},
     {"archive_retries", "uploads that failed and are tried again", &uploads<&UploadStats::retries>},
     {"archive_behind_bytes", "bytes in closed parts that are not stored",
      &uploads<&UploadStats::behind_bytes>, true}};

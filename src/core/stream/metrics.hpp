@@ -8,7 +8,7 @@
 
 namespace iio_stream::detail {
 
-/// OpenMetrics 1.0 text.
+/// The metrics as OpenMetrics 1.0 text.
 std::string metrics_text(const std::vector<LabelledStats>& pipelines);
 
 } // namespace iio_stream::detail

@@ -20,7 +20,7 @@ constexpr std::int64_t kMostNs = 2'000'000'000; ///< for one request and its ans
 constexpr std::int64_t kPauseNs = 500'000'000;  ///< after a connection that could not be accepted
 constexpr std::size_t kMostClients = 32;        ///< at one time; others wait to be accepted
 constexpr std::size_t kLongestRequest = 8 << 10;
-constexpr const char* kMetricsPort = "9101"; // node_exporter has 9100
+constexpr const char* kMetricsPort = "9101"; // node_exporter uses 9100
 
 std::string answer_to(const std::string& request, const std::string& metrics)
 {
@@ -38,7 +38,7 @@ std::string answer_to(const std::string& request, const std::string& metrics)
         return answer("405 Method Not Allowed\r\nAllow: GET, HEAD", "text/plain",
                       "only GET and HEAD\n", true);
     if (path != "/metrics")
-        return answer("404 Not Found", "text/plain", "there is /metrics only\n", method == "GET");
+        return answer("404 Not Found", "text/plain", "only /metrics exists\n", method == "GET");
     return answer("200 OK", "application/openmetrics-text; version=1.0.0; charset=utf-8", metrics,
                   method == "GET");
 }
@@ -46,7 +46,7 @@ std::string answer_to(const std::string& request, const std::string& metrics)
 } // namespace
 
 struct MetricsServer::Impl {
-    /// A client that sends a request and receives the answer. No call waits for it.
+    /// A client that sends a request and receives the answer. No function waits for the client.
     class Client {
     public:
         explicit Client(sys::UniqueFd fd) : fd_(std::move(fd)) {}
@@ -56,7 +56,7 @@ struct MetricsServer::Impl {
             return {fd_.get(), static_cast<short>(answer_.empty() ? POLLIN : POLLOUT), 0};
         }
         std::int64_t deadline_ns() const noexcept { return deadline_ns_; }
-        /// Reads or sends what is possible; false when the client is done with.
+        /// Reads or sends as much as possible. Returns false when the client is finished.
         bool advance(const std::string& metrics)
         {
             return answer_.empty() ? receive(metrics) : send();
@@ -143,7 +143,7 @@ struct MetricsServer::Impl {
     {
         if (sys::UniqueFd client = sys::Listener::accept(fd); client.valid())
             clients.emplace_back(std::move(client));
-        else // no file descriptor is left, say: do not try without a pause
+        else // for example, no file descriptor is left: pause before the next attempt
             paused_until_ns = sys::after(kPauseNs);
     }
 
@@ -151,8 +151,8 @@ struct MetricsServer::Impl {
     sys::Event stop;
     std::mutex mutex;
     std::string text = detail::metrics_text({});
-    std::vector<Client> clients;      ///< of the thread
-    std::int64_t paused_until_ns = 0; ///< of the thread
+    std::vector<Client> clients;      ///< used only by the thread
+    std::int64_t paused_until_ns = 0; ///< used only by the thread
     std::thread thread;
 };
 

@@ -16,7 +16,7 @@ struct Candidate {
     Plan plan;
     unsigned copies = 0;
     bool preferred = false;
-    bool idle_dmabufs = false; ///< DMABUFs that no device is given: plain pages would do
+    bool idle_dmabufs = false; ///< no device gets the DMABUFs, so plain pages would be enough
 };
 
 bool better(const Candidate& a, const Candidate& b)
@@ -39,10 +39,10 @@ std::string block_too_large(const Memory& memory, std::size_t block_size)
 
 using SinkLinks = std::vector<std::unique_ptr<SinkLink>>;
 
-// The sinks' hops, after the source's. If two devices had the same block, anyone waiting for one
-// fence would wait for both, and on some kernels one device would wait for the other: so one device
-// gets the blocks, the others get copies. If possible, it is one whose blocks can be read
-// meanwhile.
+// Adds the hops of the sinks to `route`. If two devices had the same block, a wait for one fence
+// would be a wait for both, and on some kernels one device would wait for the other. So one device
+// gets the blocks, and the others get copies. If possible, that device is one whose blocks can be
+// read meanwhile.
 bool plan_sinks(const Format& format, const SinkLinks& sinks, const MemoryTraits& traits,
                 std::vector<Hop>& route, std::string& why)
 {
@@ -50,7 +50,7 @@ bool plan_sinks(const Format& format, const SinkLinks& sinks, const MemoryTraits
     const auto given = [&](std::size_t i) {
         return hops[i].front().attached && !begins_at_converter(hops[i].front());
     };
-    std::size_t first = sinks.size(); // the one that has the blocks
+    std::size_t first = sinks.size(); // the sink that gets the blocks
     for (std::size_t i = 0; i < sinks.size(); ++i) {
         auto out = sinks[i]->plan(format, traits, why);
         if (!out)
@@ -72,7 +72,7 @@ bool plan_sinks(const Format& format, const SinkLinks& sinks, const MemoryTraits
     return true;
 }
 
-// The plan for one memory; nullopt, with `why`, if an endpoint refuses it.
+// Returns the plan for one memory; nullopt, with the reason in `why`, if an endpoint refuses it.
 std::optional<Candidate> candidate_for(const Source& source, const std::string& uri,
                                        const SinkLinks& sinks, const MemoryTraits& traits,
                                        std::string& why)
@@ -113,7 +113,7 @@ Plan negotiate(const Source& source, const std::string& uri,
     const BlockNeeds needs = source.needs();
     std::optional<Candidate> best;
     std::string refusals;    // why each memory cannot be used
-    std::string unavailable; // those among them that this machine lacks
+    std::string unavailable; // refusals of memory that this machine lacks
     for (const MemoryChoice& choice : choices) {
         std::string why = choice.unavailable;
         if (why.empty())
@@ -140,9 +140,8 @@ Plan negotiate(const Source& source, const std::string& uri,
     }
     if (!best)
         throw Error(Fault::device, ENOTSUP, "stream", uri, refusals,
-                    choices.size() == 1 ? "leave memory= out, and a memory that works is chosen"
-                                        : "");
-    // The sinks still have the plan for the memory tried last.
+                    choices.size() == 1 ? "leave memory= out to get a memory that works" : "");
+    // The sinks still have the plan for the memory that was tried last, so plan again.
     std::string none;
     if (auto again =
             candidate_for(source, uri, sinks, traits_of(best->plan.memory, block_size), none))

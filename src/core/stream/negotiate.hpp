@@ -9,17 +9,17 @@
 
 namespace iio_stream::detail {
 
-/// The blocks of a pipeline: what they are made of, and how each endpoint uses them.
+/// The memory of a pipeline's blocks, and how each endpoint uses the blocks.
 struct Plan {
     Memory memory;
-    std::vector<Hop> route; ///< source → block, then block → each sink, in their order
+    std::vector<Hop> route; ///< source → block, then block → each sink, in the order of the sinks
     CpuUse cpu = CpuUse::none;
 };
 
-/// Picks the memory the source prefers; otherwise the one that serves all endpoints with the fewest
-/// copies, then one that no device needs to be given, then the first in `choices`. Unavailable ones
-/// are skipped, and named in the route if that costs a copy. Throws if none works, naming what each
-/// one lacks.
+/// Picks the memory that the source prefers; otherwise the memory that serves all endpoints with
+/// the fewest copies. Among equals, it avoids DMABUFs that no device would get, and then picks the
+/// first in `choices`. Unavailable memory is skipped, and the route names it if that costs a copy.
+/// Throws an Error with the reasons if no memory works.
 Plan negotiate(const Source& source, const std::string& uri,
                const std::vector<std::unique_ptr<SinkLink>>& sinks, std::size_t block_size,
                const std::vector<MemoryChoice>& choices);

@@ -41,7 +41,7 @@ void SinkDriver::run()
 
 void SinkDriver::serve()
 {
-    bool satisfied = false; // the sink's wait
+    bool satisfied = false; // whether service() is due
     while (!aborting.load(std::memory_order_acquire)) {
         if (satisfied)
             sink->service();
@@ -49,7 +49,8 @@ void SinkDriver::serve()
         account();
         if (take_one())
             continue;
-        // `closing` is set after the last block was given: if it is seen, the ring is complete.
+        // `closing` is set after the last block was given. So once this thread sees it set, the
+        // ring has all blocks.
         if (closing.load(std::memory_order_acquire) && waiting_blocks() == 0) {
             if (sink->pending() == 0)
                 return;
@@ -137,7 +138,7 @@ void SinkDriver::account()
     account_missed();
 }
 
-// Called for blocks that are finished.
+// Counts finished samples that the sink missed as discarded.
 void SinkDriver::account_missed() noexcept
 {
     const std::uint64_t all = delivered.load(std::memory_order_relaxed);
@@ -153,14 +154,15 @@ void SinkDriver::account_missed() noexcept
 
 void SinkDriver::finish_one() noexcept
 {
-    // Sequentially consistent with SinkLink::has_room(): either it sees the room, or this sees
-    // the flag.
+    // Sequentially consistent with SinkLink::has_room(): either has_room() sees the room, or this
+    // function sees the flag.
     finished.store(finished.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
     if (room_wanted.load(std::memory_order_seq_cst) && room_wanted.exchange(false))
         attention->set();
 }
 
-// Sleeps until there is something to do; returns whether the sink's wait was satisfied.
+// Sleeps until there is something to do. Returns whether service() is due: because the sink's wait
+// was satisfied or the longest sleep has passed.
 bool SinkDriver::sleep()
 {
     const bool want_block = sink->ready() && (!converter || converter->ready());
@@ -172,11 +174,13 @@ bool SinkDriver::sleep()
     if (want_converter && !converter_armed)
         return false;
     const Wait wait = sink->wait();
-    // The ring's event is always watched: it carries the call to close as well as blocks.
+    // The ring's event is always watched, because it signals the request to close as well as new
+    // blocks.
     pollfd fds[] = {{ring->fd(), POLLIN, 0},
                     {wait.fd, wait.events, 0},
                     {converter_armed ? converter->pool().fd() : -1, POLLIN, 0}};
-    // A sink that waits for a device checks its deadline in service(): call it now and then.
+    // A sink that waits for a device checks its deadline in service(), so service() must be called
+    // from time to time.
     const bool busy = sink->pending() > 0 || repeating.load(std::memory_order_relaxed);
     const int longest_ms = busy ? 500 : -1;
     const int ready = ::poll(fds, 3, longest_ms);
@@ -203,7 +207,7 @@ void SinkDriver::close(Stop how)
             sink->on_stream_error(*stream_error);
         sink->stop(how);
         if (how == Stop::drain)
-            account(); // blocks that it still has after an abort are not delivered
+            account(); // blocks that the sink still has after an abort are not delivered
     } catch (...) {
         fail_with_current();
     }
@@ -220,7 +224,8 @@ void SinkDriver::discard()
     correct_counts();
 }
 
-// A failed sink may have released more than it stored, or have stored part of a block.
+// Corrects the counts of a failed sink. It can have released more than it stored, or have stored
+// part of a block.
 void SinkDriver::correct_counts() noexcept
 {
     const auto stored = sink->stored();
@@ -254,7 +259,7 @@ void SinkDriver::fail_with_current() noexcept
 {
     try {
         fail(current_error(sink->fault()));
-    } catch (...) { // no memory for its text: still an error
+    } catch (...) { // there is no memory for the text, but it is still an error
         failed.store(true, std::memory_order_release);
         attention->set();
     }

@@ -16,7 +16,7 @@ namespace iio_stream::detail {
 namespace {
 
 constexpr std::size_t kConverterBlocks = 8;
-constexpr std::int64_t kGraceNs = 500'000'000; ///< for a cancelled sink to return
+constexpr std::int64_t kGraceNs = 500'000'000; ///< time for a cancelled sink to return
 constexpr const char *kConverted = "converted", *kCopied = "copied"; ///< names in a route
 
 } // namespace
@@ -37,7 +37,7 @@ Error current_error(Fault fault)
     } catch (const std::exception& error) {
         return {fault, EIO, "", "", error.what()};
     } catch (...) {
-        return {fault, EIO, "", "", "an exception of an unknown kind"};
+        return {fault, EIO, "", "", "unknown exception"};
     }
 }
 
@@ -86,7 +86,7 @@ std::optional<std::vector<Hop>> SinkLink::plan(const Format& format, const Memor
     return std::vector<Hop>{*hop};
 }
 
-// Through blocks of its own.
+// Like plan(), but through blocks of a BlockConverter.
 std::optional<std::vector<Hop>> SinkLink::plan_converted(const Format& format,
                                                          const MemoryTraits& traits,
                                                          std::string& why,
@@ -132,7 +132,7 @@ std::optional<std::vector<Hop>> SinkLink::plan_converted(const Format& format,
     converter.page_bytes = traits_of(converter_memory_, bytes).page_bytes;
     converter.copies = 1;
     converter.reason =
-        copies_only ? taken_by + " has the blocks, and only one device at a time can" : reason;
+        copies_only ? taken_by + " has the blocks, and only one device can have them" : reason;
     converter.cpu = true;
     best->from = converter.to;
     best->to = s.uri;
@@ -156,7 +156,7 @@ bool SinkLink::prepare(const StreamInfo& stream, BlockPool& pool,
     }
     s.sample_bytes = stream.format.sample_bytes;
     s.attention = std::move(attention);
-    // A block with gaps may come as a slice before each of them and one after the last.
+    // A block with gaps can come as one slice before each gap and one after the last gap.
     blocks_ = pool.count();
     const std::size_t leases = std::max(pool.count(), kConverterBlocks) * (kMaxGaps + 1);
     s.ring = std::make_unique<Ring>(leases);
@@ -177,12 +177,12 @@ bool SinkLink::prepare(const StreamInfo& stream, BlockPool& pool,
     }
 }
 
-// For a new stream. In place: other threads may call stats() and free_space_left(), or cancel,
-// meanwhile.
+// Resets the link for a new stream. It works in place, because other threads can call stats(),
+// free_space_left() or cancel_start() meanwhile.
 void SinkLink::renew()
 {
     if (open_ || state_->ring == nullptr)
-        return; // it never ran
+        return; // the link never ran
     if (left_behind_)
         throw Error(state_->sink->fault(), EBUSY, "restart", state_->uri,
                     "it is still stuck in the previous stream");
@@ -226,7 +226,7 @@ bool SinkLink::has_room() noexcept
     if (limit_ == 0 || drop_ || held() < limit_)
         return true;
     state_->room_wanted.store(true, std::memory_order_seq_cst);
-    return held() < limit_; // it may have made room before it could see the flag
+    return held() < limit_; // the sink can have made room before it could see the flag
 }
 
 Error SinkLink::overdue() const
@@ -258,7 +258,7 @@ void SinkLink::give(Block filled)
     }
     ++given_;
     tail_ = 0;
-    // A block may be back, and come again, before it is counted as finished.
+    // A block can come back and be given again before it is counted as finished.
     if (const std::size_t most = std::min(now + 1, blocks_);
         most > high_water_.load(std::memory_order_relaxed))
         high_water_.store(most, std::memory_order_relaxed);
@@ -310,7 +310,8 @@ void SinkLink::finish(Stop how, const FinishLimits& limits, int abort_fd, Traili
     state_->aborting.store(how == Stop::abort, std::memory_order_release);
     state_->closing.store(true, std::memory_order_release);
     const FinishLimits own{finish_timeout_ns(limits.timeout_ns), limits.hurry};
-    // Storage may block for so long that a thread must wait for it, which can be left behind.
+    // Storage can block for so long that a separate thread must wait for it. That thread can be
+    // left behind.
     if (!thread_.joinable() && how == Stop::drain && !failed() &&
         state_->sink->finish_timeout_ns() != 0)
         try {
@@ -359,7 +360,7 @@ void SinkLink::finish_threaded(Stop how, const FinishLimits& limits, int abort_f
             error_ = overdue();
             break;
         }
-        // Returns from time to time to see whether blocks are being finished.
+        // Wakes up from time to time to see whether blocks are being finished.
         (void)::poll(fds, 2, static_cast<int>(std::min<std::int64_t>(left / 1'000'000 + 1, 50)));
         over = fds[0].revents != 0;
         if (fds[1].revents != 0)
@@ -378,11 +379,12 @@ void SinkLink::finish_threaded(Stop how, const FinishLimits& limits, int abort_f
     }
     if (over) {
         thread_.join();
-        s.discard(); // blocks given while it was failing
+        s.discard(); // blocks given while the sink was failing
         s.cancel.clear();
         return;
     }
-    // Stuck in the kernel. It owns a share of its state and blocks; nothing waits for it.
+    // The thread is stuck in the kernel. It shares ownership of its state and its blocks, and
+    // nothing waits for it.
     if (!error_)
         error_ = overdue();
     left_behind_ = true;

@@ -17,7 +17,7 @@ constexpr std::size_t kMin = 64 * 1024, kMax = 4 * 1024 * 1024;
 constexpr std::size_t kUnknownRate = 1024 * 1024;
 constexpr double kBlockSeconds = 0.010, kQueueSeconds = 0.250;
 constexpr std::int64_t kSecond = 1'000'000'000;
-constexpr std::int64_t kLongestNs = INT64_MAX / 4; // can be added to any clock
+constexpr std::int64_t kLongestNs = INT64_MAX / 4; // can be added to any time without overflow
 
 std::size_t round_to(double bytes, std::size_t unit)
 {

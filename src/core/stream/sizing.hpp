@@ -12,10 +12,11 @@ struct Sizing {
     std::int64_t timeout_ns = 0;
 };
 
-/// `format` has the rate at which the stream runs. The user's choice, checked, or the defaults:
-/// blocks of about 10 ms, 64 KiB to 4 MiB, and 250 ms worth of them, 8 to 64. If 64 KiB would take
-/// longer than 250 ms to fill, blocks hold 250 ms of samples instead, so that a stop or a
-/// --duration is not off by many seconds.
+/// Returns the sizes that the user has chosen, after a check, or the defaults. By default, a block
+/// holds about 10 ms (64 KiB to 4 MiB), and the blocks together hold 250 ms (8 to 64 blocks).
+/// `format` has the rate at which the stream runs. If 64 KiB would take longer than 250 ms to fill,
+/// blocks hold 250 ms of samples instead, so that a stop or a --duration is not off by many
+/// seconds.
 Sizing size_blocks(const PipelineConfig& config, const Format& format, const BlockNeeds& needs);
 
 } // namespace iio_stream::detail

@@ -5,7 +5,7 @@ namespace iio_stream::detail {
 
 namespace {
 
-// One thread writes: no locked instruction is needed.
+// Only one thread writes, so no locked instruction is needed.
 void add(std::atomic<std::uint64_t>& counter, std::uint64_t more) noexcept
 {
     counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);

@@ -8,11 +8,12 @@
 
 namespace iio_stream::detail {
 
-/// What a source has delivered and lost. Thread: one that counts; fill() on any.
+/// Counts the samples that a source has delivered and lost. Thread: one thread counts; fill() on
+/// any thread.
 class StreamCounters {
 public:
     void reset() noexcept;
-    /// The source has no way to detect losses: how many there are is unknown.
+    /// Call if the source cannot detect losses: the number of lost samples is then unknown.
     void lose_count() noexcept { lost_max_ = kUnknown; }
     void add_block(std::uint64_t samples, std::uint64_t bytes) noexcept;
     void add_gap(const Gap& gap) noexcept;

@@ -11,9 +11,11 @@ namespace iio_stream::detail {
 
 namespace {
 
-/// How much later a machine busy with other work may complete the last samples of a --duration.
+/// The minimum delay, in ns, that is allowed for the last samples of a --duration on a busy
+/// machine.
 constexpr std::int64_t kLeastPatience = 250'000'000;
-/// Rates that differ by no more are the same: in samples per second, or by the ratio.
+/// Rates that differ by no more than this are equal: in samples per second, or relative to the
+/// rate.
 constexpr double kSameRate = 1, kSameRatio = 1e-6;
 
 } // namespace
@@ -38,7 +40,7 @@ void StreamLimits::begin() noexcept
         end_ns_ = sys::after(duration_ns_);
 }
 
-// Samples that count for the time: zeros replace lost samples.
+// The samples that count towards the time. They include lost samples, unless zeros replace them.
 std::uint64_t StreamLimits::made() const noexcept
 {
     return delivered_ + (fills_ ? 0 : counters_.lost());
@@ -51,7 +53,8 @@ std::uint64_t StreamLimits::left_of_time() const noexcept
     return due - std::min(made(), due);
 }
 
-// A rate that has become much lower fills no block in the time for which the blocks are made.
+// If the rate has become much lower, a block takes far longer to fill than it was sized for, so the
+// timeout limits the wait.
 std::int64_t StreamLimits::patience_ns(std::size_t block_samples,
                                        std::int64_t timeout_ns) const noexcept
 {
@@ -65,7 +68,7 @@ std::uint64_t StreamLimits::end_position() const noexcept
     std::uint64_t samples = wanted_ == kUnknown ? kUnknown : left();
     if (duration_ns_ != 0 && counts_time() && !due_)
         samples = std::min(samples, left_of_time());
-    return add_losses(counters_.samples(), samples); // zeros are not the source's
+    return add_losses(counters_.samples(), samples); // zeros do not come from the source
 }
 
 bool StreamLimits::want_no_more_than(std::uint64_t samples) noexcept
@@ -91,8 +94,8 @@ bool StreamLimits::follow_rate(const Retuning& retuning) noexcept
     return true;
 }
 
-// A block's time may be late, so that the most is right, of the blocks that have the new rate for
-// certain.
+// A block's time can be late, which makes `due` too low. So, of the blocks that certainly have the
+// new rate, the highest value is right.
 void StreamLimits::follow_block(const Block& filled, std::size_t sample_bytes,
                                 std::int64_t ns) noexcept
 {

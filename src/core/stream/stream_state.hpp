@@ -5,15 +5,15 @@
 
 namespace iio_stream::detail {
 
-/// Where a stream is in its life. docs/architecture.md has the diagram.
+/// The states of a stream. docs/architecture.md has the diagram.
 enum class StreamState : std::uint8_t {
     prepared,         ///< The endpoints are being prepared or are ready; nothing moves yet.
     waiting_for_peer, ///< A sink has no peer yet, so the source is not started.
     running,          ///< Blocks move from the source to the sinks.
-    stopping,         ///< The stream has a reason to end. What the source gave is delivered.
-    source_ended,     ///< The source has no more blocks. What it gave is delivered.
-    repeating,        ///< The source is stopped, and a sink repeats what it has.
-    finishing,        ///< The sinks finish what they were given, and close.
+    stopping,         ///< The stream has a reason to end. The last blocks are being delivered.
+    source_ended,     ///< The source has no more blocks. The last ones are being delivered.
+    repeating,        ///< The source is stopped, and a sink repeats its samples.
+    finishing,        ///< The sinks finish their last blocks and close.
     ended,            ///< The summary is final.
 };
 
@@ -33,7 +33,7 @@ constexpr bool may_follow(StreamState from, StreamState to) noexcept
         return from == running;
     case repeating:
         return from == source_ended;
-    case finishing: // an error or a stop may end any of them
+    case finishing: // an error or a stop can end any other state
         return from != prepared && from != finishing && from != ended;
     case ended:
         return from == finishing;
@@ -54,7 +54,7 @@ enum class EndReason : std::uint8_t {
     error,
 };
 
-/// As in the summary's `ended`; "" for none.
+/// The name of a reason, as in the summary's `ended`; "" for `none`.
 constexpr const char* name_of(EndReason reason) noexcept
 {
     constexpr const char* kNames[] = {"",    "eof",    "samples", "bytes", "duration",

@@ -105,7 +105,7 @@ Json error_json(const std::optional<Error>& error)
             {"hint", or_null(error->hint())}};
 }
 
-// 1004997.85, and 500.5 rather than 500.500000.
+// Returns a rate without trailing zeros: 1004997.85, and 500.5 rather than 500.500000.
 std::string rate_text(double value)
 {
     std::string text = std::to_string(value);
@@ -187,7 +187,7 @@ std::string to_json(const Summary& summary)
                        {"max", latency.max_us}};
     j["ended"] = summary.ended;
     j["error"] = error_json(summary.error);
-    // File names may be any bytes; JSON is UTF-8.
+    // File names can contain any bytes, but JSON is UTF-8.
     return j.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

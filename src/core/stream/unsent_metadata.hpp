@@ -8,7 +8,8 @@
 
 namespace iio_stream::detail {
 
-/// Says in the route of a sink that passes on samples alone what a recording loses by it.
+/// For the route of a sink that passes on only samples: notes that the metadata of the recording
+/// are left out.
 inline void note_unsent_metadata(const StreamInfo& stream, std::string& why)
 {
     if (stream.metadata)

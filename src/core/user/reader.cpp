@@ -9,14 +9,15 @@ namespace iio_stream {
 
 namespace detail {
 
-/// A sink whose blocks the caller takes. A block counts as delivered once taken, or at the end.
-/// Thread: Sink's members as documented there; taken(), held() and the taking end of the queue are
-/// the caller's.
+/// A sink whose blocks the caller takes. A block counts as delivered when the caller has taken it,
+/// or at the end of the stream.
+/// Thread: the members of Sink as documented there; taken(), held() and the consuming end of the
+/// queue on the caller's thread.
 class ReaderSink final : public Sink {
 public:
     using Given = Block;
     static constexpr bool kOutlastsTheStream =
-        true; ///< blocks that have come can be taken after the end
+        true; ///< blocks that have arrived can be taken after the end
 
     explicit ReaderSink(OnFull on_full) : drops_(on_full == OnFull::drop) {}
 
@@ -40,7 +41,7 @@ public:
         last_ = false;
         taken_ = std::make_unique<std::atomic<std::uint32_t>[]>(count());
         news_.clear();
-        // As many leases as a SinkLink gives: a block may come in slices.
+        // Room for all leases that a SinkLink can give, because a block can arrive in slices.
         queue.reset(count() * (kMaxGaps + 2));
         return true;
     }
@@ -51,7 +52,7 @@ public:
     void flush() override
     {
         last_ = true;
-        news_.set(); // a thread that drains checks again at once
+        news_.set(); // so that a thread that drains the sink checks again at once
     }
     void stop(Stop) override { queue.close(); }
 
@@ -76,12 +77,12 @@ public:
     std::int64_t timeout_ns = 0;
 
 private:
-    Pool* pool_ = nullptr; ///< the engine's, which keeps it until the next prepare()
+    Pool* pool_ = nullptr; ///< owned by the engine until the next prepare()
     bool drops_;
     bool last_ = false;
     std::unique_ptr<std::atomic<std::uint32_t>[]>
-        taken_;       ///< by slot: the last filling the caller took
-    sys::Event news_; ///< the caller has taken something
+        taken_;       ///< per slot: number of the last fill that the caller took
+    sys::Event news_; ///< set when the caller has taken a block
 };
 
 } // namespace detail
@@ -106,7 +107,8 @@ struct Reader::Impl : detail::UserStream {
         return filled;
     }
 
-    /// The error that ended the stream is thrown by the first read that returns nothing.
+    /// If the read already has samples, it returns them, and the next read throws the error that
+    /// ended the stream.
     Next<Block> next_for_read(std::chrono::nanoseconds budget, ReadResult& result)
     {
         try {
@@ -121,7 +123,7 @@ struct Reader::Impl : detail::UserStream {
     }
 
     detail::ReaderSink* sink = nullptr;
-    detail::SampleReader rest; ///< a block that read() has used in part
+    detail::SampleReader rest; ///< a block that read() has partly used
 };
 
 Reader::Reader(PipelineConfig config) : Reader(std::move(config), nullptr) {}

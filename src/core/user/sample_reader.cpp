@@ -31,7 +31,7 @@ void SampleReader::convert_to(const Format& format, const Type& type, std::size_
         converter_->from().sample_bytes != format.sample_bytes)
         converter_.emplace(format, to);
     if (out_bytes == 0 || out_bytes % to.sample_bytes != 0)
-        fail_usage("read() into " + std::to_string(out_bytes) + " bytes",
+        fail_usage("read() cannot fill " + std::to_string(out_bytes) + " bytes",
                    "make room for a whole number of samples of " + std::to_string(to.sample_bytes) +
                        " bytes");
 }
@@ -56,7 +56,8 @@ std::size_t SampleReader::take(std::span<std::byte> out, ReadResult& result)
     return count;
 }
 
-// Gaps before the samples [begin, end) of the block: each counts once, at its last possible place.
+// Counts the gaps before the samples [begin, end) of the block. Each gap counts once, at its last
+// possible place.
 void SampleReader::count_gaps(std::uint64_t begin, std::uint64_t end, ReadResult& result) const
 {
     const std::uint64_t first = block_->position(), last = first + block_->samples() - 1;

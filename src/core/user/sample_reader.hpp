@@ -8,16 +8,16 @@
 
 namespace iio_stream::detail {
 
-/// As many samples as requested, converted, from blocks of any size.
+/// Reads as many samples as requested, converted, from blocks of any size.
 /// Thread: the Reader's caller.
 class SampleReader {
 public:
-    /// Samples left of a partly read block.
+    /// Samples left in a partly read block.
     std::size_t left() const noexcept { return block_ ? block_->samples() - used_ : 0; }
     void clear() noexcept { block_.reset(); }
 
-    /// Sets up reading samples of `format` as such values; throws a usage Error if that is
-    /// impossible.
+    /// Prepares to read samples of `format` as values of `type` into `out_bytes` bytes at a time.
+    /// Throws a usage Error if that is impossible.
     void convert_to(const Format& format, const Type& type, std::size_t out_bytes);
     std::size_t out_sample_bytes() const noexcept { return converter_->to().sample_bytes; }
 
@@ -26,7 +26,8 @@ public:
         block_.emplace(std::move(block));
         used_ = 0;
     }
-    /// Moves samples to the front of `out`, as many as there are and fit; returns the number.
+    /// Converts as many of the remaining samples as fit into `out`, and stores them at its front.
+    /// Returns their number. Adds the gaps before them to `result`.
     std::size_t take(std::span<std::byte> out, ReadResult& result);
 
 private:
@@ -34,7 +35,7 @@ private:
 
     std::optional<Converter> converter_;
     std::optional<Block> block_;
-    std::size_t used_ = 0; ///< samples used of it
+    std::size_t used_ = 0; ///< samples of block_ that were taken
 };
 
 } // namespace iio_stream::detail

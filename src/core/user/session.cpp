@@ -45,9 +45,9 @@ std::unique_ptr<detail::SinkLink> make_sink_link(Uri uri, std::unique_ptr<Sink> 
     return std::make_unique<detail::SinkLink>(std::move(sink), std::move(name), options);
 }
 
-// Opens the endpoints of `config` and makes the engine of a pipeline of them. A source or sinks
-// that are given take the place of those addresses, which are then only names. Throws: Error from
-// the endpoints, and a usage Error for no sink or too many.
+// Opens the endpoints of `config` and creates the engine of their pipeline. A `source` or `sinks`
+// that are given replace the endpoints of `config`, whose addresses are then only names. Throws the
+// Errors of the endpoints, and a usage Error if there is no sink or there are too many.
 std::unique_ptr<detail::Engine> make_engine(const PipelineConfig& config,
                                             std::unique_ptr<Source> source,
                                             std::vector<std::unique_ptr<Sink>> sinks)
@@ -124,25 +124,26 @@ void Pipeline::request_stop(Stop how) noexcept
 }
 
 struct Session::Impl {
-    // Objects the engines' threads use to the end are declared before the engines.
+    // Objects that the engines' threads use until they end are declared before the engines.
     detail::ControlThread control;
-    sys::Event over; // a pipeline has ended
-    sys::Event stop; // request_stop()
+    sys::Event over; // set when a pipeline has ended
+    sys::Event stop; // set by request_stop()
     std::vector<Pipeline> pipelines;
-    std::vector<bool> prepared; ///< per pipeline: prepared, and not started since
+    std::vector<bool> prepared; ///< per pipeline: whether it was prepared and not started since
     std::vector<std::unique_ptr<Reader>> readers;
     std::vector<std::unique_ptr<Writer>> writers;
-    /// The threads of readers and writers take turns at changing this.
+    /// Serializes the threads of readers and writers that change this object.
     std::mutex turn;
     std::atomic<unsigned> runs{0}; ///< number of starts
     bool stopping = false, running = false;
-    /// Endpoints that wait for a peer, and give up at a request_stop().
+    /// The endpoints that can be waiting for a peer. They give up when request_stop() is called.
     enum class Waiting { none, all, sinks, sources };
     std::atomic<Waiting> waiting{Waiting::none};
 
     void cancel_waiting() noexcept;
 
-    /// While it lives a request_stop() reaches those endpoints; so does one that came before.
+    /// While this object exists, request_stop() cancels the wait of the endpoints in `who`. An
+    /// earlier request_stop() cancels it as well.
     struct Patient {
         Patient(Impl& s, Waiting who) : impl(s)
         {
@@ -166,7 +167,7 @@ struct Session::Impl {
     void start();
 };
 
-// On any thread or in a signal handler.
+// Can be called on any thread or in a signal handler.
 void Session::Impl::cancel_waiting() noexcept
 {
     const Waiting who = waiting;
@@ -217,12 +218,12 @@ void Session::prepare()
     impl_->prepare();
 }
 
-// Prepares those not prepared yet, from `first` on.
+// Prepares the pipelines from `first` on that are not prepared yet.
 void Session::Impl::prepare(std::size_t first)
 {
     if (running && !all_ended())
         fail_usage("prepare() while streams run", "stop() them first");
-    if (std::exchange(running, false)) { // another stream: requests for the last one are over
+    if (std::exchange(running, false)) { // requests to stop the previous stream no longer apply
         stopping = false;
         stop.clear();
     }
@@ -253,7 +254,8 @@ try {
         for (std::size_t i = 0; i < pipelines.size(); ++i)
             engine(i).start_storage();
     }
-    // Nothing but enabling devices between the first source and the last: they start together.
+    // Between the first source and the last, this loop only enables devices, so that they start
+    // together.
     {
         const Patient patient(*this, Waiting::sources);
         for (std::size_t i = 0; i < pipelines.size(); ++i)
@@ -277,7 +279,7 @@ bool Session::wait(std::chrono::nanoseconds budget)
         fail_usage("wait() before start()", "call start() first");
     const std::int64_t deadline = sys::after(budget.count());
     for (;;) {
-        s.over.clear(); // before checking, so that an end after it is noticed
+        s.over.clear(); // cleared before the check, so that a later end is noticed
         if (s.all_ended())
             return true;
         bool failed = false;

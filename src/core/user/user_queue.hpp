@@ -11,10 +11,11 @@
 
 namespace iio_stream::detail {
 
-/// A ring from the pipeline to the caller of a Reader or Writer, which can end. Its event is set
-/// whenever the ring holds something the taker has not been notified about, or is over, so it works
-/// in poll() loops that know nothing of arm(). Thread: push() and close() on the pipeline's; pop()
-/// on the caller's; over() and size() on any.
+/// A ring from the pipeline to the caller of a Reader or Writer. The pipeline can close it. Its
+/// event is set whenever the ring holds an item that the caller has not been notified of, and
+/// permanently after close(). So the event works in poll() loops that do not call arm().
+/// Thread: push() and close() on the pipeline's thread; pop() on the caller's thread; over() and
+/// size() on any thread.
 template <typename T>
 class UserQueue {
 public:
@@ -32,15 +33,16 @@ public:
         ring_->call();
     }
 
-    /// The next item; if there is none, fd() becomes readable when that changes.
+    /// Returns the next item. If there is none, fd() becomes readable when an item arrives or the
+    /// queue is closed.
     std::optional<T> pop() noexcept
     {
         auto item = ring_->pop();
         if (item)
             return item;
         ring_->disarm(true);
-        // Makes fd() readable again for items this does not take, and permanently after the end,
-        // just before which one more may have come.
+        // Makes fd() readable again for items that this call does not take, and permanently after
+        // close(). One more item can have arrived just before close().
         if (!ring_->arm() || over_.load(std::memory_order_acquire)) {
             ring_->call();
             item = ring_->pop();
@@ -48,7 +50,7 @@ public:
         return item;
     }
 
-    /// Waits until pop() has something; false at `deadline_ns`.
+    /// Waits until fd() is readable. Returns false if `deadline_ns` passes first.
     bool wait(std::int64_t deadline_ns) const
     {
         return sys::wait_for(ring_->fd(), POLLIN, deadline_ns);

@@ -10,11 +10,12 @@
 
 namespace iio_stream::detail {
 
-/// What Reader and Writer share: a pipeline with the caller at one end, in a session of its own or
-/// in one with others.
+/// The common part of Reader and Writer: a pipeline with the caller at one end, in a session of its
+/// own or in a session with other pipelines.
 /// Thread: the caller's.
 struct UserStream {
-    /// `with`: the session it is part of, which outlives it; null: its own.
+    /// `what`: see `verb`. `with`: the session that the stream is part of, which must outlive it;
+    /// null: the stream has a session of its own.
     UserStream(const char* what, Session* with)
         : own(with == nullptr ? std::make_unique<Session>() : nullptr),
           session(with == nullptr ? *own : *with),
@@ -23,7 +24,8 @@ struct UserStream {
 
     Pipeline& pipeline() const noexcept { return session[index]; }
 
-    /// Whether another stream has begun since the last call, because the session was restarted.
+    /// Returns whether another stream has begun since the last call, because the session was
+    /// restarted.
     bool renewed()
     {
         if (std::exchange(run, runs()) == runs())
@@ -44,10 +46,10 @@ struct UserStream {
     auto take(End& end, std::chrono::nanoseconds budget) -> Next<typename End::Given>
     {
         if (!running)
-            return Next<typename End::Given>(Outcome::ended); // it was closed
+            return Next<typename End::Given>(Outcome::ended); // the stream was closed
         const std::int64_t deadline = sys::after(budget.count());
         for (;;) {
-            const bool over = end.queue.over(); // read before the queue: nothing follows it
+            const bool over = end.queue.over(); // read before pop(): no item follows the end
             if (!over || End::kOutlastsTheStream)
                 if (auto item = end.queue.pop())
                     return std::move(*item);
@@ -66,7 +68,9 @@ struct UserStream {
                 return Next<typename End::Given>(Outcome::timeout);
         }
     }
-    /// The stream is over for the caller: once all is closed, throws what ended it.
+    /// Call when the stream is over for the caller. Waits until the pipeline has ended, then throws
+    /// the error that ended it, if there is one. Returns without effect if `deadline_ns` passes
+    /// first.
     void wait_for_end(std::int64_t deadline_ns)
     {
         if (!done && running) {
@@ -88,22 +92,22 @@ struct UserStream {
         return summary;
     }
 
-    // For a session of this one pipeline.
+    // Access to the session; defined in session.cpp.
     void add(const PipelineConfig& config, std::unique_ptr<Source> source,
-             std::vector<std::unique_ptr<Sink>> sinks); ///< and prepares it
-    unsigned runs() const noexcept;                     ///< how often it was started
+             std::vector<std::unique_ptr<Sink>> sinks); ///< also prepares it
+    unsigned runs() const noexcept;                     ///< number of starts of the session
     bool wait_until(std::int64_t deadline_ns) const;
     void stop_and_join();
 
     std::unique_ptr<Session> own;
     Session& session;
-    std::size_t index = 0; ///< in the session
-    const char* verb;      ///< what the caller does, for error messages
-    std::string name;      ///< of the other endpoint
-    unsigned run = 0;      ///< the session's run that the following belong to
+    std::size_t index = 0; ///< of the pipeline in the session
+    const char* verb;      ///< "read" or "write", for error messages
+    std::string name;      ///< name of the other endpoint
+    unsigned run = 0;      ///< run of the session to which the following members belong
     bool running = false;
-    std::atomic<bool> done{false}; ///< the caller knows about the end; read on any thread
-    std::optional<Error> error;    ///< what ended it
+    std::atomic<bool> done{false}; ///< the end was reported to the caller; read on any thread
+    std::optional<Error> error;    ///< the error that ended the stream
 };
 
 } // namespace iio_stream::detail

@@ -13,8 +13,8 @@ namespace iio_stream {
 namespace detail {
 
 /// A source whose blocks the caller fills.
-/// Thread: Source's members as documented there; put(), end(), held() and the taking end of the
-/// queue are the caller's.
+/// Thread: the members of Source as documented there; put(), end(), held() and the consuming end of
+/// the queue on the caller's thread.
 class WriterSource final : public Source {
 public:
     using Given = EmptyBlock;
@@ -48,7 +48,7 @@ public:
     void stop() noexcept override { queue.close(); }
     void submit(EmptyBlock block, std::size_t) override
     {
-        // A block the caller destroyed instead of putting it is still counted.
+        // A block that the caller destroyed without put() is still counted in pending_.
         const State before =
             states_[block.index()].exchange(State::empty, std::memory_order_relaxed);
         pending_ += before == State::out ? 1 : 0;
@@ -56,7 +56,7 @@ public:
     }
     Taken take() override
     {
-        const bool closing = closing_.load(std::memory_order_acquire); // read before the queue
+        const bool closing = closing_.load(std::memory_order_acquire); // read before pop()
         auto filled = full_->pop();
         if (filled) {
             --pending_;
@@ -64,12 +64,13 @@ public:
             return {std::move(filled), false};
         }
         full_->disarm(true);
-        if (closing) // the caller takes no more: a sink that repeats needs the rest
+        if (closing) // the caller takes no more blocks, and a sink that repeats needs them
             while (queue.pop())
                 ;
         return {std::nullopt, closing};
     }
-    bool flush() override { return true; } ///< the caller has put them
+    /// Only the caller has the samples, so they must not be lost.
+    bool flush() override { return true; }
     Wait wait() override
     {
         const bool armed = full_->arm();
@@ -78,7 +79,7 @@ public:
     std::size_t pending() const noexcept override { return pending_; }
     bool on_timeout(std::optional<std::chrono::nanoseconds>) override
     {
-        return false; // the caller may take any time
+        return false; // the caller may take as much time as it likes
     }
 
     bool owns(const EmptyBlock& block) const noexcept
@@ -91,7 +92,7 @@ public:
         states_[block.index()].store(bytes == 0 ? State::empty : State::full,
                                      std::memory_order_relaxed);
         if (bytes == 0)
-            return; // just returned
+            return; // the block is only given back
         const BlockInfo info = tracker_.next(bytes, {Clock::monotonic, sys::monotonic_ns(), 0});
         full_->push(std::move(block).fill(info));
     }
@@ -111,13 +112,15 @@ public:
     }
 
     UserQueue<EmptyBlock> queue;
-    std::int64_t timeout_ns = 1'000'000'000; ///< between two checks of what the caller holds
+    /// Time between two checks of how many blocks the caller holds.
+    std::int64_t timeout_ns = 1'000'000'000;
 
 private:
-    enum class State : std::uint8_t { out, empty, held, full }; ///< of a slot; out: not ours
+    /// The state of a slot; out: this source does not have its block.
+    enum class State : std::uint8_t { out, empty, held, full };
 
     Format format_;
-    Pool* pool_ = nullptr; ///< the engine's, which keeps it until the next prepare()
+    Pool* pool_ = nullptr; ///< owned by the engine until the next prepare()
     std::unique_ptr<Ring> full_;
     std::unique_ptr<std::atomic<State>[]> states_;
     std::size_t pending_ = 0;
@@ -130,7 +133,7 @@ private:
 struct Writer::Impl : detail::UserStream {
     explicit Impl(Session* with) : UserStream("write", with) {}
 
-    /// Starts the stream unless it has started.
+    /// Starts the stream if it has not started yet.
     void begin()
     {
         if (!renew() && !running && !done && !closed) {
@@ -158,7 +161,7 @@ struct Writer::Impl : detail::UserStream {
     }
 
     detail::WriterSource* source = nullptr;
-    std::optional<EmptyBlock> partial; ///< a block that write() has begun
+    std::optional<EmptyBlock> partial; ///< a block that write() has partly filled
     std::size_t partial_bytes = 0;
     std::uint64_t put_samples = 0;
     bool closed = false;
@@ -267,13 +270,14 @@ void Writer::end()
     } catch (const Error&) {
         if (!impl_->source->queue.over())
             throw;
-        // It has ended just now: close() says why.
+        // The stream has just ended; close() reports the reason.
     }
     impl_->closed = true;
     impl_->source->end();
 }
 
-// Not before take() has thrown what it has to throw, or a caller that checks both would miss it.
+// Stays false until take() has thrown a pending error. Otherwise a caller that checks ended() first
+// would miss the error.
 bool Writer::ended() const noexcept
 {
     return impl_->done;
@@ -289,13 +293,13 @@ Summary Writer::close()
     s.begin();
     if (s.running && !s.source->queue.over()) {
         end();
-        // A sink that repeats never ends by itself: make sure it has received everything.
+        // A sink that repeats never ends by itself, so wait until it has received everything.
         while (s.pipeline().repeats() && stats().samples < s.put_samples &&
                !s.wait_until(sys::after(20'000'000)))
             ;
         if (s.pipeline().repeats())
             s.pipeline().request_stop();
-        // Sinks get more time as long as they make progress; after that their own deadlines count.
+        // Sinks get more time while they make progress. After that, their own deadlines apply.
         for (std::uint64_t before = kUnknown; !s.wait_until(sys::after(2'000'000'000));) {
             std::uint64_t now = 0;
             for (const SinkStats& sink : stats().sinks)
