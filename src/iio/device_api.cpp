@@ -34,7 +34,8 @@ struct Device::Impl {
 
 namespace {
 
-// A driver with values in hundredths takes 20.5, and one in Hertz refuses 1e6 and 1000000.0.
+// A driver whose values have decimals accepts 20.5; a driver whose values are in hertz refuses 1e6
+// and 1000000.0.
 std::string attribute_text(double value)
 {
     return std::trunc(value) == value && std::abs(value) < 1e18 ? iio::hertz_text(value)
@@ -45,8 +46,8 @@ double leading_number(const std::string& attribute, const std::string& value)
 {
     const auto number = iio::number_in_value(value);
     if (!number)
-        fail_usage(attribute + " is '" + value + "', which begins with no number",
-                   "get() gives the text");
+        fail_usage(attribute + " is '" + value + "', which does not begin with a number",
+                   "get() returns the text");
     return *number;
 }
 

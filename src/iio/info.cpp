@@ -155,8 +155,8 @@ Found find_attribute(const std::string& path, const std::string& uri)
     iio::AttributePath at = iio::AttributePath::parse(path, context);
     if (at.device.empty()) {
         if (at.channel.empty())
-            fail_usage("'" + path + "' names no device", "DEVICE[/CHANNEL]/NAME");
-        (void)iio::find_device(context, uri, at.channel); // reports which there are
+            fail_usage("'" + path + "' does not name a device", "DEVICE[/CHANNEL]/NAME");
+        (void)iio::find_device(context, uri, at.channel); // throws, and suggests a device
     }
     return {iio::find_device(context, uri, at.device), at};
 }
@@ -187,7 +187,7 @@ DeviceInfo device(const std::string& name, const std::string& uri)
 Tuning tune(const Uri& at, const Options& changes)
 {
     if (at.scheme != "iio")
-        fail_usage(at.scheme + ": cannot be tuned", "only iio:DEVICE can");
+        fail_usage(at.scheme + ": cannot be tuned", "only iio:DEVICE can be tuned");
     Options options = changes;
     const auto kept = [&](const Option& option) {
         return options.take(option).value_or(at.options.get(option));

@@ -14,8 +14,9 @@ namespace iio_stream::iio {
 namespace {
 
 // Cores of transceivers whose I and Q channels have no modifier (ADI's drivers: cf_axi_dds.c for
-// the outputs, ad9361_conv.c for the AD9361's inputs). Their other direction shows it. DACs and
-// ADCs not listed have real converters, whatever their number.
+// the outputs, ad9361_conv.c for the AD9361's inputs). The channels of their other direction have
+// modifiers. DACs and ADCs that are not listed have real converters, however many channels they
+// have.
 constexpr std::array kPairedCores{"ad9361",   "ad9363",   "ad9364",   "ad9371",  "ad9375",
                                   "adrv9002", "adrv9008", "adrv9009", "adrv9025"};
 
@@ -49,7 +50,8 @@ void mark(const std::string& device, Channel& channel)
             number_in(channel.id) % 2 == 0 ? Component::in_phase : Component::quadrature;
 }
 
-// voltage0_i and voltage1_q are not a pair.
+// Makes I and Q channels real if their partner is not next to them: voltage0_i and voltage1_q are
+// not a pair.
 void part_strangers(const std::string& device, std::vector<Channel>& channels)
 {
     for (std::size_t i = 0; i < channels.size(); ++i) {

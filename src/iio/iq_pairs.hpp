@@ -8,20 +8,21 @@
 
 namespace iio_stream::iio {
 
-/// Which channels are I and Q: as known for the device, in pairs, or none.
+/// Which channels are I and Q. automatic: those that the channel names or the device's name show;
+/// on: all, in pairs; off: none.
 enum class Iq { automatic, on, off };
 
 Iq parse_iq(const std::string& text);
 
-/// I or Q by the modifier at the end of the id, a counter by the type at its start.
+/// I or Q if the id ends with that modifier; a counter if it starts with "count"; otherwise real.
 Component component_of(const std::string& id);
 
-/// The number of the I/Q pair, or of the real converter, a channel belongs to: 1 for "voltage1_q"
-/// and, on a core whose channels come in pairs without saying so, for "voltage3".
+/// The number of the I/Q pair or real converter that a channel belongs to. It is 1 for
+/// "voltage1_q", and for "voltage3" on a core whose channels are pairs without a modifier.
 unsigned converter_of(const std::string& device, const std::string& id);
 
-/// Marks which of the chosen channels, in scan order, are I and Q. One without its partner next to
-/// it is a real one. Throws a usage Error if iq=on is impossible.
+/// Marks which of the chosen channels, in scan order, are I and Q. A channel without its partner
+/// next to it is real. Throws a usage Error if iq=on is impossible.
 void pair_up(const std::string& device, std::vector<Channel>& channels, Iq iq);
 
 } // namespace iio_stream::iio

@@ -7,8 +7,8 @@
 
 namespace iio_stream::iio {
 
-/// Opens a context by libiio's URI: "local:" is this machine, all others ("ip:192.168.2.1", "usb:")
-/// need libiio.
+/// Opens a context by its libiio URI. "local:" is this machine; every other URI ("ip:192.168.2.1",
+/// "usb:") needs libiio.
 ContextPtr open_context(const std::string& uri);
 
 } // namespace iio_stream::iio

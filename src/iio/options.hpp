@@ -26,7 +26,7 @@ inline constexpr OptionTable kDeviceOptions{
 
 inline constexpr OptionTable kSourceOptions{
     Option{"counter", OptionType::text, "none|channel:NAME|header:BYTES/EVERY", "", "none",
-           "Counter in the data: of n bits, it shows all losses but multiples of 2^n samples",
+           "Counter in the data; with n bits, it shows all losses except multiples of 2^n samples",
            OptionSide::source},
 };
 
@@ -36,11 +36,11 @@ inline constexpr OptionTable kSinkOptions{
            OptionSide::sink},
     Option{"powerdown", OptionType::choice, "restore|off|keep", "", "restore",
            "Powerdown of the transmitter's oscillator: its state at the start is restored at the "
-           "end; off = it is powered up and stays so; keep = it is never touched",
+           "end; off = it is powered up and stays powered up; keep = it is never touched",
            OptionSide::sink},
 };
 
-/// In addition to detail::kTuning.
+/// Options of the front end, in addition to detail::kTuning.
 inline constexpr OptionTable kFrontEndOptions{
     Option{"rate", OptionType::rate, "RATE|auto", "S/s", "unchanged",
            "Sample rate in samples per second; auto (a sink) = the rate of the samples",
@@ -49,7 +49,7 @@ inline constexpr OptionTable kFrontEndOptions{
 
 enum class Path { automatic, dmabuf, mmap, fileio };
 
-/// Which buffer of which device, and how; common to source and sink.
+/// The device, the buffer, and how to use them; common to source and sink.
 struct BufferSettings {
     std::string name, uri;
     std::string channels; ///< comma-separated ids; empty = all

@@ -35,9 +35,10 @@ Cyclic parse_cyclic(const std::string& text)
     return parse_switch("cyclic", text) ? Cyclic::on : Cyclic::off;
 }
 
-/// A local device's output buffer, by DMABUF or write().
-/// Owns: its files and attachments. Members are in order of construction; the way of playing, which
-/// ends the DMA, is destroyed first.
+/// A local device's output buffer, played by DMABUFs, by mapped blocks of the kernel, or by
+/// write().
+/// Owns: its files and attachments. Members are in order of construction; playback_, which ends the
+/// DMA, is destroyed before the files.
 class IioSink final : public Sink {
 public:
     IioSink(const Device& device, const BufferSettings& settings, Options& options);
@@ -63,7 +64,8 @@ public:
     std::string remark() const override;
 
 private:
-    /// The path that plays such blocks; nullopt if there is none, with the reason in `why`.
+    /// Chooses the path that plays blocks with these traits; nullopt if there is none, with the
+    /// reason in `why`.
     std::optional<Path> choose_path(const MemoryTraits& traits, std::string& why) const;
     std::unique_ptr<Playback> make_playback(Path path);
 
@@ -77,13 +79,13 @@ private:
     BufferFile file_;
     std::string dmabuf_refusal_;
     std::string blocks_refusal_; ///< why the kernel's own blocks cannot be used; empty = they can
-    detail::MemoryRefusals refused_; ///< memories whose DMABUFs it does not take
+    detail::MemoryRefusals refused_; ///< memories whose DMABUFs the buffer does not take
     PlaybackCounts counts_;
-    std::atomic<double> rate_{0}; ///< for playback(); 0 = unknown
+    std::atomic<double> rate_{0}; ///< samples per second, for playback(); 0 = unknown
     std::unique_ptr<Playback> playback_;
-    std::optional<UnderflowRegisterWatch> watch_; ///< of the core's register, if there is one
-    bool last_read_requested_ = false;            ///< no more blocks come, and the watch was asked
-    std::string power_remark_;                    ///< about the oscillators, once it has played
+    std::optional<UnderflowRegisterWatch> watch_; ///< null if there is no underflow register
+    bool last_read_requested_ = false;            ///< no more blocks come, and watch_ was notified
+    std::string power_remark_;                    ///< about the oscillators, after playback
 };
 
 IioSink::IioSink(const Device& device, const BufferSettings& settings, Options& options)
@@ -99,7 +101,7 @@ IioSink::IioSink(const Device& device, const BufferSettings& settings, Options& 
 {
     cyclic_ = parse_cyclic(options.take_or_standard(kSinkOptions["cyclic"]));
     power_.tune([&] { tuner_.take(options); });
-    rate_ = tuner_.rate().value_or(0); // until it follows that of the samples
+    rate_ = tuner_.rate().value_or(0); // until it follows the rate of the samples
     dmabuf_refusal_ = why_no_dmabufs(file_);
     if (path_ == Path::automatic || path_ == Path::mmap)
         file_.require_blocks();
@@ -125,7 +127,7 @@ std::optional<Path> IioSink::choose_path(const MemoryTraits& traits, std::string
         return std::nullopt;
     }
     if (cyclic_ == Cyclic::hardware) {
-        why = "cyclic=hardware was given, but write() repeats nothing";
+        why = "cyclic=hardware was given, but write() cannot repeat in hardware";
         return std::nullopt;
     }
     return Path::fileio;
@@ -141,7 +143,7 @@ std::optional<Hop> IioSink::plan(const MemoryTraits& traits, std::string& why) c
         hop.reason = refused_.text();
         hop.mechanism = "dmabuf";
         hop.attached = true;
-        hop.cpu = repeats(); // if few samples are repeated, copies of them follow
+        hop.cpu = repeats(); // the CPU makes copies if few samples are repeated
         detail::add_clause(hop.reason, tuner_.differences());
         return hop;
     }
@@ -253,7 +255,7 @@ void IioSink::stop(Stop how)
     power_.finish(failure);
 }
 
-/// "iio:DEVICE" as an output (DAC), local or remote.
+/// Makes the sink for "iio:DEVICE", an output (DAC), local or remote (uri=).
 std::unique_ptr<Sink> make_sink(Uri& address)
 {
     const BufferSettings settings = BufferSettings::from(address);

@@ -38,7 +38,7 @@ IioSource::IioSource(const Device& device, const BufferSettings& settings, Optio
         fail_usage(name_ + " is an output (DAC): it can only be streamed to",
                    "as a sink: iio-stream stream SOURCE iio:" + name_);
     const std::string counter = options.take_or_standard(kSourceOptions["counter"]);
-    // Only now that the device is ours may its settings be changed.
+    // The settings may be changed only now that this process holds the device.
     format_ = dir_.choose(settings.channels, settings.iq);
     Tuner tuner(device, settings.uri, options.take_or_standard(kDeviceOptions["phy"]),
                 Direction::receive, format_.channels);
@@ -152,7 +152,7 @@ std::unique_ptr<Capture> IioSource::make_capture(Path path, const MemoryTraits& 
     return path == Path::mmap ? make_mmap_capture(context, traits) : make_fileio_capture(context);
 }
 
-// Another program may have retuned the radio since it was opened, or since the last stream.
+// Another program may have retuned the radio since the source was opened, or since the last stream.
 void IioSource::read_settings()
 {
     watch_->reset(format_.sample_rate);
@@ -221,7 +221,7 @@ void IioSource::stop() noexcept
     capture_->stop();
 }
 
-// The first call follows the start at once.
+// The first check() calls this, right after the start.
 void IioSource::begin_watching()
 {
     rates_.begin_watching();
@@ -241,7 +241,7 @@ std::chrono::nanoseconds IioSource::check()
     rates_.read_if_written();
     const std::chrono::nanoseconds next = watch_->check();
     const std::int64_t left_ns =
-        register_ns_ - sys::monotonic_ns(); // a slow register takes its time
+        register_ns_ - sys::monotonic_ns(); // reading a slow register takes time
     return std::min(std::chrono::nanoseconds(std::max<std::int64_t>(left_ns, 0)), next);
 }
 
@@ -289,8 +289,8 @@ std::string IioSource::remark() const
     if (overflow_detector_.has_register() && overflow_detector_.is_cleared_by_others())
         detail::add_clause(text, overflow_detector_.is_read_before_enqueue()
                                      ? "the kernel's driver clears the overflow register with each "
-                                       "block: it is read before each, but a loss "
-                                       "in the microseconds between the two stays unseen"
+                                       "block: it is read before each block, but a loss "
+                                       "in the microseconds in between is not detected"
                                      : "the kernel's driver clears the overflow register itself, "
                                        "so that a clear register does not prove that "
                                        "nothing was lost");

@@ -15,7 +15,7 @@
 namespace iio_stream::iio {
 
 inline constexpr const char* kFileioAsked = "path=fileio was given";
-/// For the user who forces read() or write() there.
+/// A warning for users who force read() or write() on a kernel with legacy blocks.
 inline constexpr const char* kFileioDanger =
     "path=fileio uses read() and write() on a kernel with legacy blocks: on Analog Devices' "
     "kernels before May 2026 this "
@@ -26,8 +26,8 @@ inline constexpr const char* kFileioDanger =
 std::string why_no_blocks(const BufferFile& file, Path path);
 
 /// A local device's input buffer.
-/// Owns: its files and attachments. Members are in order of construction; the way of capturing,
-/// which ends the DMA, is destroyed first.
+/// Owns: its files and attachments. Members are in order of construction; capture_, which ends the
+/// DMA, is destroyed first.
 class IioSource final : public Source {
 public:
     IioSource(const Device& device, const BufferSettings& settings, Options& options);
@@ -66,7 +66,8 @@ public:
 
 private:
     std::vector<Evidence> evidence() const;
-    /// The path that fills such blocks; nullopt if there is none, with the reason in `why`.
+    /// Chooses the path that fills blocks with these traits; nullopt if there is none, with the
+    /// reason in `why`.
     std::optional<Path> choose_path(const MemoryTraits& traits, std::string& why) const;
     Hop hop_of(Path path, const MemoryTraits& traits) const;
     std::unique_ptr<Capture> make_capture(Path path, const MemoryTraits& traits);
@@ -78,27 +79,27 @@ private:
     Path path_;
     BufferDir dir_;
     Tuning tuning_;
-    std::string tuning_differs_; ///< what the hardware chose instead, for the route
-    std::string rate_file_;      ///< the attribute format_.sample_rate comes from; empty = none
+    std::string tuning_differs_; ///< settings that the hardware changed, for the route
+    std::string rate_file_;      ///< attribute of format_.sample_rate; empty = none
     Format format_;
     std::size_t block_samples_ = 1;
     std::unique_ptr<Counter> counter_;
-    bool dma_ = true;                ///< its buffer is a DMA buffer
-    std::string dmabuf_refusal_;     ///< why this buffer takes no DMABUFs; empty = it does
+    bool dma_ = true;                ///< the device has a DMA buffer
+    std::string dmabuf_refusal_;     ///< why this buffer takes no DMABUFs; empty if it does
     bool has_blocks_ = false;        ///< the kernel offers blocks of its own instead
-    detail::MemoryRefusals refused_; ///< memories whose DMABUFs it does not take
+    detail::MemoryRefusals refused_; ///< memories whose DMABUFs the buffer does not take
     BufferFile file_;
     detail::SampleTracker tracker_;
     RateWatch rates_;
     OverflowDetector overflow_detector_;
     std::optional<TuningWatch> watch_;
-    bool is_watching_ = false;     ///< other programs' writes to settings
-    sys::FdGroup check_requests_;  ///< requests for a check, of all three
+    bool is_watching_ = false;     ///< for writes by other programs to the settings
+    sys::FdGroup check_requests_;  ///< requests for a check, by register, rates and settings
     std::int64_t register_ns_ = 0; ///< when the register's next check is due
     std::unique_ptr<Capture> capture_;
 };
 
-/// "iio:DEVICE", local or (uri=) remote.
+/// Makes the source for "iio:DEVICE", local or remote (uri=).
 std::unique_ptr<Source> make_source(Uri& address);
 
 } // namespace iio_stream::iio

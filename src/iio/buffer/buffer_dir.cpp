@@ -23,10 +23,11 @@ constexpr const char* kAlignment = "/length_align_bytes"; // only DMA buffers ha
 struct Element {
     Channel channel;
     std::string file;   ///< prefix of its files
-    std::string remark; ///< why it cannot be parsed; empty = it can
+    std::string remark; ///< why it cannot be parsed; empty if it can
 };
 
-// A driver's type file is untrusted text: errors in it are reported and stop nothing else.
+// A driver's type file is untrusted text. Errors in it are reported and do not affect other
+// channels.
 void read_type(Element& element, const std::string& text)
 {
     try {
@@ -105,7 +106,7 @@ Format BufferDir::choose(const std::string& names, Iq iq) const
         for (const std::string& id : known)
             rest += (rest.empty() ? "" : ",") + id;
         throw Error(Fault::device, EPROTO, "stream", name_, remarks_[0],
-                    rest.empty() ? "" : "channels=" + rest + " can be understood");
+                    rest.empty() ? "" : "channels=" + rest + " selects those that can be parsed");
     }
     if (names.empty()) // all except the CPU's timestamp, which no DMA writes
         std::copy_if(elements_.begin(), elements_.end(), std::back_inserter(format.channels),
@@ -124,7 +125,8 @@ Format BufferDir::choose(const std::string& names, Iq iq) const
         }
     if (format.channels.empty())
         throw Error(Fault::device, ENODEV, "stream", name_, "its buffer has no channels");
-    // The device writes them in the order of their scan indices, whatever order they were named in.
+    // The device writes the channels in the order of their scan indices, not in the order of
+    // `names`.
     std::sort(format.channels.begin(), format.channels.end(),
               [](const Channel& a, const Channel& b) { return a.scan_index < b.scan_index; });
     pair_up(driver_name_, format.channels, iq);
@@ -162,7 +164,8 @@ void BufferDir::enable_channels(const Format& format)
     for (const Channel& channel : format.channels)
         detail::add_item(chosen_, channel.id);
     whole_ = format.channels.size() == elements_.size();
-    // Switch off first: a driver may refuse old and new channels together (available_scan_masks).
+    // Switches channels off first: a driver can refuse old and new channels together
+    // (available_scan_masks).
     for (const char* state : {"0", "1"})
         for (std::size_t i = 0; i < files_.size(); ++i) {
             const bool wanted =
@@ -192,7 +195,7 @@ void BufferDir::refuse_channels(const char* operation) const
 {
     throw Error(Fault::device, EINVAL, operation, name_,
                 "the driver does not sample these channels together: " + chosen_,
-                "channels= names fewer, or others");
+                "choose fewer or other channels with channels=");
 }
 
 bool BufferDir::set_length(std::size_t scans) const
@@ -217,9 +220,9 @@ void BufferDir::enable()
     try {
         sys::write_text(buffer_dir_ + "/enable", "1");
     } catch (const Error& error) {
-        // A channel can be switched on as long as some mask of the driver has it together with the
-        // others; only here does the kernel require an exact mask (iio_verify_update(), strict for
-        // DMA buffers).
+        // A channel can be switched on if any mask of the driver contains it together with the
+        // others. The kernel requires an exact mask only here (iio_verify_update(), strict for DMA
+        // buffers).
         if (error.code().value() != EINVAL || whole_)
             throw;
         refuse_channels("enable");
@@ -232,7 +235,7 @@ void BufferDir::disable() noexcept
     try {
         sys::write_text(buffer_dir_ + "/enable", "0");
     } catch (const Error&) {
-        // Gone, or disabled by another program: it is off in any case.
+        // The device is gone, or another program disabled the buffer. Either way, it is off.
     }
 }
 
@@ -248,18 +251,18 @@ void BufferDir::take_back() noexcept
         if (exists() && !is_enabled())
             enable_somehow();
     } catch (const Error&) {
-        // Then nothing more can be done.
+        // Nothing more can be done.
     }
     disable();
 }
 
 void BufferDir::leave_fileio() noexcept
 {
-    (void)set_length(2 * alignment()); // of two blocks; a scan has at least a byte
+    (void)set_length(2 * alignment()); // two blocks; a scan has at least one byte
     take_back();
 }
 
-// With the chosen channels or, if the driver refuses those, with all of them.
+// Enables the buffer with the chosen channels or, if the driver refuses those, with all channels.
 void BufferDir::enable_somehow()
 try {
     enable();
@@ -287,7 +290,7 @@ SampleRate sample_rate_of(const std::string& device_dir, bool output)
             if (const double rate = std::strtod(text.c_str(), nullptr); rate > 0)
                 return {rate, device_dir + "/" + file};
         } catch (const Error&) {
-            // Some drivers answer only while they stream; another file may know.
+            // Some drivers report the rate only while they stream. Another file may have it.
         }
     }
     return {};

@@ -13,7 +13,7 @@
 namespace iio_stream::iio {
 
 /// The sysfs folder of one buffer of a local device: its scan elements, length and enable. Since
-/// 5.11 the kernel has one folder per buffer; older ones have one for the first only.
+/// Linux 5.11 there is one folder per buffer; older kernels have one for the first buffer only.
 /// Thread: one at a time.
 class BufferDir {
 public:
@@ -23,41 +23,46 @@ public:
     const std::string& device_dir() const noexcept { return device_dir_; }
     const std::string& path() const noexcept { return buffer_dir_; }
     bool is_output() const noexcept { return output_; }
-    /// All its scan elements, in scan order, not laid out.
+    /// All scan elements of the buffer, in scan order, not laid out.
     const std::vector<Channel>& elements() const noexcept { return elements_; }
-    /// Scan elements that cannot be parsed, and why: they are disabled and never chosen.
+    /// The reasons why some scan elements cannot be parsed. Such elements are disabled and never
+    /// chosen.
     const std::vector<std::string>& remarks() const noexcept { return remarks_; }
-    /// The named ones (by id, in any order), or all if `names` is empty; laid out.
+    /// Chooses the named channels (by id, in any order), or all except a timestamp if `names` is
+    /// empty, and lays them out.
     Format choose(const std::string& names, Iq iq) const;
 
-    /// False for the kernel's software FIFO (kfifo), which silently drops what it has no room for.
+    /// False for the kernel's software FIFO (kfifo), which silently drops samples that it has no
+    /// room for.
     bool is_dma() const;
     /// DMA addresses and lengths must be multiples of this many bytes; 1 if the driver does not
-    /// say.
+    /// state it.
     std::size_t alignment() const;
     bool is_enabled() const;
     /// DMA: bytes that can be read from or written to the kernel's own blocks. Software FIFO:
     /// samples in it.
     std::size_t data_available() const;
     void enable_channels(const Format& format);
-    /// Scans per block, for the hardware; false if the kernel does not allow it.
+    /// Sets the number of scans per block for the hardware. Returns false if the kernel refuses it.
     bool set_length(std::size_t scans) const;
-    /// Number of scans that wake up a waiting reader; DMA buffers wake up once per block of theirs.
+    /// Sets the number of scans that wake up a waiting reader. A DMA buffer wakes it up once per
+    /// kernel block instead.
     void set_watermark(std::size_t scans) const;
-    /// Not within kQuietNs of disable(): waits for the rest of that time. Some drivers refuse a
-    /// choice of channels only here.
+    /// Enables the buffer. If disable() was called less than kQuietNs ago, waits for the rest of
+    /// that time. Some drivers refuse a choice of channels only here.
     void enable();
-    /// A device that is gone is not an error.
+    /// Disables the buffer. A device that is gone is not an error.
     void disable() noexcept;
     /// Disables a buffer that a killed program has left enabled. Call it while the BufferFile is
-    /// open: no running program uses the buffer then.
+    /// open, because no other running program can use the buffer then.
     void disable_leftover();
-    /// disable(), after blocks may have been queued without the buffer being enabled: the kernel
-    /// keeps those forever, with their memory, unless it is enabled once more.
+    /// Disables the buffer. Call this in place of disable() if blocks may have been queued while
+    /// the buffer was off: the kernel keeps such blocks and their memory forever unless the buffer
+    /// is enabled once more, so take_back() first enables it.
     void take_back() noexcept;
-    /// A start by read() or write() that had no memory leaves the buffer in fileio mode, where it
-    /// takes no DMABUFs (EBUSY), until it has been enabled so once more: for a moment, with the
-    /// shortest length. The buffer must be off.
+    /// Takes the buffer out of fileio mode by enabling it for a moment with the shortest length. A
+    /// start by read() or write() that ran out of memory leaves the buffer in that mode, in which
+    /// it refuses DMABUFs (EBUSY). The buffer must be off.
     void leave_fileio() noexcept;
     /// Whether the device still exists.
     bool exists() const;
@@ -67,32 +72,34 @@ private:
     [[noreturn]] void refuse_channels(const char* operation) const;
     void enable_somehow();
 
-    /// When stopped, dma-axi-dmac does not wait for a running interrupt handler. A handler that has
-    /// just read its status, and finds the next stream's transfer when it continues, takes that for
-    /// complete and frees the descriptor the core still uses (Linux 6.12; docs/lab-findings.md).
+    /// When dma-axi-dmac is stopped, it does not wait for a running interrupt handler. A handler
+    /// that has just read the status can find the next stream's transfer when it continues. It then
+    /// treats that transfer as complete and frees the descriptor that the core still uses (Linux
+    /// 6.12; docs/lab-findings.md).
     static constexpr std::int64_t kQuietNs = 10'000'000;
 
     std::string device_dir_, buffer_dir_, elements_dir_;
-    std::string name_;        ///< the name the user gave
-    std::string driver_name_; ///< the name the kernel has for it
+    std::string name_;        ///< the name that the user gave
+    std::string driver_name_; ///< the kernel's name for the device
     bool output_ = false;
     std::string chosen_; ///< the channels that are switched on
-    bool whole_ = false; ///< all of them are
+    bool whole_ = false; ///< all channels are switched on
     std::int64_t disabled_ns_ = 0;
     std::vector<Channel> elements_;
-    std::vector<std::string>
-        files_; ///< of elements_, "in_voltage0_i", then of those that cannot be parsed
+    /// File prefixes, such as "in_voltage0_i", first of elements_, then of the elements that cannot
+    /// be parsed.
+    std::vector<std::string> files_;
     std::vector<std::string> remarks_;
 };
 
-/// A local device's samples per second, and the file that says so.
+/// The sample rate of a local device, and the file that it comes from.
 struct SampleRate {
-    double value = 0; ///< 0 = unknown
+    double value = 0; ///< samples per second; 0 = unknown
     std::string file{};
 };
 
-/// From its first sampling_frequency of this direction, or of no direction. A DAC's tones
-/// (altvoltage) have rates of their own.
+/// Reads the first sampling_frequency attribute of this direction, or of no direction. Skips the
+/// attributes of a DAC's tones (altvoltage), which have separate rates.
 SampleRate sample_rate_of(const std::string& device_dir, bool output);
 
 } // namespace iio_stream::iio

@@ -24,7 +24,8 @@ namespace {
 }
 
 // Before Linux 5.11 GET_FD fails like any unknown ioctl: with ENOTTY, EINVAL or, on the first
-// kernels with a list of handlers, ENODEV. On later ones ENODEV means that there is no such buffer.
+// kernels with a list of handlers, ENODEV. On later kernels ENODEV means that there is no such
+// buffer.
 bool has_no_buffer_files(int error, const std::string& device_id, int index)
 {
     if (index != 0)
@@ -35,9 +36,10 @@ bool has_no_buffer_files(int error, const std::string& device_id, int index)
     return error == ENOTTY || error == EINVAL;
 }
 
-// FREE and ALLOC act on the buffer's blocks whoever uses them, so the buffer must be ours, and off.
-// A kernel without blocks refuses ALLOC, and one without DMA (kfifo) accepts FREE all the same. One
-// with blocks that has no memory for them makes 0 without an error, or says ENOMEM.
+// FREE and ALLOC act on the buffer's blocks no matter which program uses them, so this process must
+// hold the buffer, and the buffer must be off. A kernel without blocks refuses ALLOC; a buffer
+// without DMA (kfifo) accepts FREE nevertheless. A kernel with blocks but no memory for them makes
+// 0 blocks without an error, or returns ENOMEM.
 BufferFile::Blocks probe_blocks(int fd)
 {
     constexpr std::size_t kPage = 4096;
@@ -52,8 +54,8 @@ BufferFile::Blocks probe_blocks(int fd)
     return error == 0 || error == ENOMEM ? BufferFile::Blocks::usable : BufferFile::Blocks::none;
 }
 
-// Only the kernels with legacy blocks have this parameter; the lab's model has it in the other
-// module.
+// Only kernels with legacy blocks have this parameter. On ADI's kernels it belongs to the first
+// module, in the lab's model of them to the second.
 bool kernel_may_have_blocks()
 {
     for (const char* module : {"industrialio_buffer_dma", "industrialio_buffer_dmaengine"})
@@ -114,7 +116,7 @@ BufferFile::BufferFile(const std::string& device_id, int index, std::int64_t wai
             if (code != EBUSY || !error.hint().empty())
                 throw error.blamed_on(Fault::device);
             if (sys::monotonic_ns() >= deadline) {
-                device_.reset(); // or it would be ourselves who have it open
+                device_.reset(); // so that this process is not reported as a holder
                 fail_busy(path_);
             }
             std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -133,9 +135,9 @@ void BufferFile::open(int index)
     find_blocks();
 }
 
-// Closing the device's file again can free the blocks of a program that streams through the
-// buffer's file alone. Only root sees such a program; without root any kernel that may have such
-// blocks is left alone.
+// Opening and closing the device's file can free the blocks of a program that streams through the
+// buffer's file alone. Only root can see such a program. Without root, an enabled buffer is
+// therefore left alone on every kernel that might have such blocks.
 void BufferFile::spare_other_stream() const
 {
     if (!sys::iio_buffer_holders().empty())

@@ -17,9 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The controller of one of a device's DMA channels, the named one if it has several; "" if it has
-/// none. The DMA engine links each client to its channels: DEVICE/dma:rx →
-/// …/CONTROLLER/dma/dma0chan0.
+/// The controller of a device's DMA channel; "" if there is none. Of several channels, the one
+/// named `channel_name` is preferred. The DMA engine links each client to its channels:
+/// DEVICE/dma:rx → …/CONTROLLER/dma/dma0chan0.
 std::string linked_controller(const fs::path& device, const std::string& channel_name)
 {
     std::string found;
@@ -34,17 +34,18 @@ std::string linked_controller(const fs::path& device, const std::string& channel
     return found;
 }
 
-/// A work queue in the kernel releases detached DMABUFs; until then the buffer takes no fileio.
+/// A work queue in the kernel releases detached DMABUFs within this time. Until then the buffer
+/// does not accept fileio.
 constexpr std::chrono::milliseconds kForgets{300};
 
-// Attaches a block as a stream would.
+// Whether the DMA uses a copy of the block. Attaches the block as a stream would.
 bool is_bounced(BufferDir& dir, int buffer_fd, const BlockPool& pool, std::size_t index)
 {
     detail::BounceTest test(pool, index);
     int error = 0;
     if (attach(dir, buffer_fd, pool.dmabuf(index), error) != sys::Attach::done) {
         test.wipe();
-        return false; // the stream's own ATTACH will say why
+        return false; // the stream's own ATTACH will report why
     }
     test.attached();
     const bool bounced = test.bounced();
@@ -55,8 +56,9 @@ bool is_bounced(BufferDir& dir, int buffer_fd, const BlockPool& pool, std::size_
 
 } // namespace
 
-// In mainline the channel belongs not to the converter chip, which is a device on SPI, but to its
-// backend, the core in the FPGA: DEVICE/supplier:platform:44a00000.adc/supplier → that.
+// In mainline kernels, the channel does not belong to the converter chip, which is an SPI device,
+// but to its backend, the core in the FPGA. DEVICE/supplier:platform:44a00000.adc/supplier links to
+// the backend.
 std::string dma_controller_of(const std::string& device_id, bool output)
 {
     const std::string channel = output ? "dma:tx" : "dma:rx";
@@ -76,11 +78,11 @@ std::string why_not_reached(BufferDir& dir, int buffer_fd, const BlockPool& pool
         return !suspect || detail::is_in_dma_reach(pool)
                    ? ""
                    : "the DMA may be unable to address all memory, "
-                     "and nothing shows whether these blocks are in "
+                     "and it is unknown whether these blocks are within "
                      "reach or the kernel copies them (swiotlb)";
     if (!suspect && pool.mapping(0).empty())
         return ""; // device to device: the CPU never touches the blocks
-    // If all memory is low, whatever makes the kernel copy one block makes it copy any.
+    // If all memory is low, a reason to copy one block applies to all blocks, so one test suffices.
     bool bounced = false;
     for (std::size_t i = 0; i < (suspect ? pool.count() : 1) && !bounced; ++i)
         bounced = is_bounced(dir, buffer_fd, pool, i);

@@ -104,7 +104,7 @@ DmabufQueue::Put DmabufQueue::enqueue(std::size_t index, std::size_t bytes, bool
 
 // Switching on makes the DMA driver allocate its descriptors, without waiting for memory. If the
 // device is not coherent, they come from a pool (128 KiB for each GiB of memory) that grows by
-// itself once it has run low: too late for the first stream after boot.
+// itself only after it has run low, which is too late for the first stream after boot.
 unsigned DmabufQueue::switch_on(BufferDir& dir)
 {
     on_ns_ = sys::monotonic_ns();
@@ -121,7 +121,7 @@ unsigned DmabufQueue::switch_on(BufferDir& dir)
     return again;
 }
 
-// A refused block has ended, and running ones need not be checked: one poll() instead of one query
+// A refused block has ended, so running blocks need not be queried. One poll() replaces one query
 // per block.
 bool DmabufQueue::refused() const
 {
@@ -139,7 +139,7 @@ void DmabufQueue::renew(bool cyclic)
 {
     for (const sys::UniqueFd& dmabuf : dmabufs_)
         sys::iio_detach(buffer_fd_, dmabuf.get());
-    // All of them before the first ENQUEUE: an ATTACH drops what is queued.
+    // All blocks are attached before the first ENQUEUE, because an ATTACH drops the queued blocks.
     for (const sys::UniqueFd& dmabuf : dmabufs_)
         if (int error = 0; sys::iio_attach(buffer_fd_, dmabuf.get(), error) != sys::Attach::done)
             sys::fail(error, "IIO_BUFFER_DMABUF_ATTACH", "a block again");
@@ -196,7 +196,7 @@ std::optional<Completion> DmabufQueue::take()
                     fence.ns,     flight.enqueued_ns,          fence.ns};
     if (fence.pruned(flight.asked_ns)) {
         // The fence had signalled before it could be exported, so its status is lost. Blocks end in
-        // order: one that ended while an older one was still running has not been transferred at
+        // order, so a block that ended while an older one was still running was not transferred at
         // all.
         done.ns = flight.enqueued_ns;
         done.earliest_ns = flight.asked_ns;

@@ -18,11 +18,11 @@ namespace {
 
 constexpr std::int64_t kDeadline = 2'000'000'000;
 constexpr int kTries = 10;
-/// After another program's DMABUFs the first check may find a buffer that gives nothing, the next
-/// does not.
+/// After another program has used DMABUFs, the buffer might deliver no data in the first check; it
+/// does in the next.
 constexpr int kTriesWithoutData = 2;
 
-/// Where the index was before a check, which advances it by one if it took a block.
+/// The index before a check. A check that takes a block advances the index by one.
 enum class Index { first, second, unknown, no_data };
 
 /// Streams for a moment to find out which block read() takes first.
@@ -39,21 +39,21 @@ public:
         if (sys::wait_for(file_.fd(), POLLIN, deadline_)) {
             if (!take())
                 found = Index::second; // a block is full, but not the one whose turn it is
-            else                       // the only full block was taken, or it cannot be known
+            else                       // the only full block was taken, or the index is unknown
                 found = dir_.data_available() <= block_size ? Index::first : Index::unknown;
         }
         dir_.disable();
         return found;
     }
 
-    /// Takes one block, whichever it is. False if none came.
+    /// Takes one block, whichever it is. Returns false if none arrives.
     bool take_one(std::size_t block_size)
     {
         begin(block_size);
         bool taken = false;
+        // poll() reports ready all the time.
         while (!(taken = take()) && sys::monotonic_ns() < deadline_)
-            (void)sys::wait_for(
-                -1, 0, sys::monotonic_ns() + 1'000'000); // poll() reports ready all the time
+            (void)sys::wait_for(-1, 0, sys::monotonic_ns() + 1'000'000);
         dir_.disable();
         return taken;
     }
@@ -89,8 +89,8 @@ bool ensure_read_order(BufferDir& dir, const BufferFile& file, const Format& for
     for (int attempt = 0; attempt < kTries; ++attempt) {
         const std::size_t bytes = std::max(block_size / sample, std::size_t{1}) * sample;
         const Index index = probe.find_index(bytes);
-        // At the second: one turn brings it to the first. At the first: the check itself has
-        // advanced it, and one turn brings it back.
+        // If the index was at the second block, taking one block moves it to the first. If it was
+        // at the first block, the check itself has advanced it, and taking one block moves it back.
         if (index == Index::first || index == Index::second)
             return probe.take_one(bytes);
         if (index == Index::no_data && ++without_data == kTriesWithoutData)

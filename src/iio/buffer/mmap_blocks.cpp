@@ -15,8 +15,8 @@ namespace iio_stream::iio {
 
 namespace {
 
-/// Cached memory takes about as long as ordinary memory. How much slower uncached memory is was not
-/// measured on a board: this factor is a judgment.
+/// Reading cached memory takes about as long as reading ordinary memory. The factor for uncached
+/// memory is an estimate; it has not been measured on a board.
 constexpr std::int64_t kUncachedFactor = 8;
 constexpr int kPasses = 8;
 constexpr std::size_t kSmallestBlock = 4096;
@@ -95,8 +95,8 @@ bool MmapBlocks::allocate_at_least(std::size_t fewest, std::size_t bytes, std::s
         bytes /= 2;
     }
     if (bytes != wanted)
-        why = "the kernel's blocks are of " + format_size(bytes) +
-              ", for lack of memory for larger ones";
+        why = "the kernel's blocks have only " + format_size(bytes) +
+              ", because there is no memory for larger ones";
     return true;
 }
 
@@ -120,9 +120,9 @@ void MmapBlocks::release() noexcept
     done_.clear();
 }
 
-// Whether the device was without a block is known only after the ENQUEUE: if the block before this
-// one is unfinished even then, it was not. Otherwise it may have been, from when that block was
-// last seen unfinished.
+// Whether the device was without a block is known only after the ENQUEUE. If the previous block is
+// still unfinished then, the device always had a block. Otherwise it may have had none since the
+// previous block was last seen unfinished.
 bool MmapBlocks::enqueue(std::size_t index, std::size_t bytes, bool cyclic)
 {
     if (const int error =
@@ -140,7 +140,7 @@ bool MmapBlocks::enqueue(std::size_t index, std::size_t bytes, bool cyclic)
     return starved_ns != 0;
 }
 
-// One DEQUEUE; false if the device has finished no further block.
+// Performs one DEQUEUE. Returns false if the device has not finished another block.
 bool MmapBlocks::collect()
 {
     int error = 0;

@@ -21,10 +21,11 @@ namespace {
 constexpr const char* kDebugfs = "/sys/kernel/debug/iio/";
 constexpr unsigned kVersion = 0x00, kXflow = 0x88;
 constexpr unsigned kLatestMajor = 0xff;
-constexpr unsigned kAdiConverterCore =
-    0x80000000; ///< ADI's kernels: the core, not the chip behind it
+/// In ADI's kernels, this offset selects the core instead of the chip behind it.
+constexpr unsigned kAdiConverterCore = 0x80000000;
 constexpr unsigned kKnownBits = 0x7;
-/// Nanoseconds. An access that takes less or more than these is not measured again.
+/// In nanoseconds. An access that takes less than kFastAccess or more than kSlowAccess is not
+/// measured again.
 constexpr std::int64_t kFastAccess = 20'000, kSlowAccess = 5'000'000;
 
 std::string hex(unsigned value)
@@ -53,7 +54,7 @@ std::optional<StatusRegister> StatusRegister::find(const std::string& device_id,
             const unsigned bits = candidate.is_core() ? candidate.measured_read(kXflow) : ~0U;
             if ((bits & ~kKnownBits) == 0)
                 return candidate;
-            why = candidate.path_ + " is not a converter core's";
+            why = candidate.path_ + " does not belong to a converter core";
         } catch (const Error& error) {
             why = error.what();
         }
@@ -81,7 +82,7 @@ unsigned StatusRegister::read(unsigned address) const
     return read_again();
 }
 
-// The fastest of a few accesses: the first one fills caches, and any may be interrupted.
+// Measures the fastest of a few accesses: the first one fills caches, and any can be interrupted.
 unsigned StatusRegister::measured_read(unsigned address)
 {
     unsigned value = 0;
@@ -103,8 +104,8 @@ unsigned StatusRegister::read_again() const
     return static_cast<unsigned>(std::strtoul(text.data(), nullptr, 0));
 }
 
-// ADI's cores have major << 16 | minor << 8 | patch there. A chip's registers are narrower, or read
-// as all bits clear or set.
+// The version register of ADI's cores holds major << 16 | minor << 8 | patch. A chip's registers
+// are narrower, or read as all bits clear or set.
 bool StatusRegister::is_core() const
 {
     const unsigned version = read(kVersion);

@@ -14,7 +14,7 @@
 
 namespace iio_stream::iio {
 
-/// What both ways of capturing share: the open buffer and what is known about its stream.
+/// The objects that all ways of capturing share: the open buffer and the detectors of its stream.
 struct CaptureContext {
     BufferDir& dir;
     const BufferFile& file;
@@ -28,8 +28,8 @@ struct CaptureContext {
     bool queue_is_evidence() const noexcept { return counter == nullptr || counter->may_repeat(); }
 };
 
-/// A way to get samples out of a local buffer: DMABUFs, blocks of the kernel's that are mapped, or
-/// read(). Life: one stream. Thread: like Source's functions of the same names.
+/// A way to get samples out of a local buffer: by DMABUFs, by mapped blocks of the kernel, or by
+/// read(). An object serves one stream. Thread: as for the functions of Source with the same names.
 class Capture {
 public:
     virtual ~Capture() = default;
@@ -45,25 +45,24 @@ public:
     /// Runs `task` while the device continues.
     virtual void run_meanwhile(const std::function<void()>& task) = 0;
     const SourceStats& stats() const noexcept { return stats_; }
-    const std::string& remark() const noexcept
-    {
-        return remark_;
-    } ///< for the route, after the stream
+    /// For the route, after the stream.
+    const std::string& remark() const noexcept { return remark_; }
 
 protected:
     explicit Capture(const CaptureContext& context) : context_(context) {}
 
-    /// The stream ended without our doing: reports the reason as far as it can be known.
+    /// Call if the stream has ended unexpectedly. Throws an Error with the reason, as far as it can
+    /// be known.
     [[noreturn]] void fail_ended() const;
 
     CaptureContext context_;
     SourceStats stats_;
     std::string remark_;
-    bool flushing_ = false; ///< the stream ends: nothing waits for a full block
+    bool flushing_ = false; ///< the stream ends: partly filled blocks are delivered, too
 };
 
 std::unique_ptr<Capture> make_dmabuf_capture(const CaptureContext& context);
-/// `traits`: of the blocks that prepare() will get.
+/// `traits`: the traits of the blocks that prepare() will get.
 std::unique_ptr<Capture> make_mmap_capture(const CaptureContext& context,
                                            const MemoryTraits& traits);
 std::unique_ptr<Capture> make_fileio_capture(const CaptureContext& context);

@@ -16,9 +16,10 @@ namespace iio_stream::iio {
 
 namespace {
 
-constexpr std::size_t kFewRefusals = 4; ///< this many are an incident, however small the pool
+/// Fewer refusals in a row than this never end the stream, however small the pool is.
+constexpr std::size_t kFewRefusals = 4;
 
-/// Captures into DMABUFs that the device fills in turn; the CPU sees only fences.
+/// Captures into DMABUFs that the device fills in turn; the CPU handles only fences.
 class DmabufCapture final : public Capture {
 public:
     explicit DmabufCapture(const CaptureContext& context)
@@ -42,9 +43,9 @@ private:
     bool is_refused() const noexcept;
 
     DmabufQueue queue_;
-    detail::FillQueue blocks_;              ///< those in queue_, and the one in held_
+    detail::FillQueue blocks_;              ///< the blocks in queue_, and the one in held_
     std::optional<Completion> held_;        ///< complete, but waiting for the overflow register
-    std::vector<std::uint64_t> unverified_; ///< by buffer: the position it was delivered at
+    std::vector<std::uint64_t> unverified_; ///< by block: position if unverified
     std::size_t failed_in_a_row_ = 0;
 };
 
@@ -70,7 +71,7 @@ bool DmabufCapture::prepare(BlockPool& pool, std::string& why)
     return true;
 }
 
-// Nothing has been delivered yet: restarting loses nothing.
+// Nothing has been delivered yet, so a restart of the device loses nothing.
 void DmabufCapture::start()
 {
     (void)queue_.switch_on(context_.dir);
@@ -103,7 +104,8 @@ void DmabufCapture::submit(EmptyBlock block, std::size_t bytes)
     blocks_.push({std::move(block), bytes});
 }
 
-// If every block is refused, that is not an incident but the answer to the request.
+// If every block is refused, the driver does not accept such blocks at all, and the stream cannot
+// continue.
 bool DmabufCapture::is_refused() const noexcept
 {
     return failed_in_a_row_ >= std::max(unverified_.size(), kFewRefusals);
@@ -111,7 +113,7 @@ bool DmabufCapture::is_refused() const noexcept
 
 Taken DmabufCapture::take()
 {
-    if (is_refused()) // the error is reported, and what the blocks contain are not samples
+    if (is_refused()) // the error has been reported, and the blocks contain no samples
         return {};
     if (!held_) {
         held_ = queue_.take();
@@ -134,7 +136,7 @@ Taken DmabufCapture::take()
     return deliver(*std::exchange(held_, std::nullopt));
 }
 
-// The device did not fill it. Whether samples were lost before the next block is unknown.
+// The device did not fill the block. It is unknown whether samples were lost before the next block.
 void DmabufCapture::note_failure(const Completion& done)
 {
     const detail::FillRequest flight = blocks_.pop();
@@ -177,7 +179,7 @@ Taken DmabufCapture::deliver(const Completion& done)
         const CpuRead data{flight.block};
         context_.counter->report_gaps(data.bytes().first(flight.bytes), context_.tracker, done.ns);
     }
-    // One more block for samples in its FIFO if the queue had run empty.
+    // One more block is added for samples in the FIFO, in case the queue has run empty.
     const std::uint64_t in_flight =
         (blocks_.size() + 1) * (flight.block.capacity() / context_.format.sample_bytes);
     context_.tuning.completed(context_.tracker,

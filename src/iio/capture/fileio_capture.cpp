@@ -22,10 +22,11 @@ namespace {
 
 constexpr std::size_t kLargestProbe = 1 << 20;
 constexpr std::size_t kDropBytes = 1 << 14;
-constexpr double kWakeUpSeconds = 0.01; ///< how often a software FIFO is read
-/// The real rate may exceed the stated one by one part in this many.
+constexpr double kWakeUpSeconds = 0.01; ///< interval at which a software FIFO is read
+/// The real rate may exceed the stated rate by one part in this many.
 constexpr std::int64_t kRateExcess = 64;
-/// Longer than a full block waits for the other one's turn, on a busy machine.
+/// Even on a busy machine, a full block does not wait longer than this while it is the other
+/// block's turn: the time of kBlocksOutOfTurn blocks plus kLongestOutOfTurn nanoseconds.
 constexpr std::int64_t kBlocksOutOfTurn = 4, kLongestOutOfTurn = 3'000'000'000;
 
 /// Captures by read(): the kernel fills two blocks of its own in turn and copies from them.
@@ -58,7 +59,7 @@ private:
     void check_for_refusal(std::int64_t now);
     Block deliver();
     void check_for_starvation(std::int64_t now);
-    std::int64_t fill_ns() const noexcept; ///< what a block of the kernel's takes; 0 = unknown
+    std::int64_t fill_ns() const noexcept; ///< time to fill a kernel block; 0 = unknown
     void prepare_software_fifo(std::size_t block_size) const;
 
     detail::FillQueue blocks_;
@@ -68,17 +69,18 @@ private:
     detail::FillDeadline deadline_;
     bool dma_ = true;
     bool order_known_ = true; ///< the kernel returns the blocks in sample order
-    std::int64_t withheld_ns_ =
-        0; ///< since when the kernel has a full block that read() does not return; 0 = not
+    /// The time since which the kernel has had a full block that read() does not return; 0 = it has
+    /// none.
+    std::int64_t withheld_ns_ = 0;
     std::int64_t started_ns_ = 0;
-    std::int64_t idle_ns_ = 0;      ///< when read() last had nothing: both kernel blocks were empty
+    std::int64_t idle_ns_ = 0; ///< when read() last returned nothing: both kernel blocks were empty
     std::int64_t returned_ns_[2]{}; ///< when the last two blocks were read completely
 };
 
 bool FileioCapture::prepare(BlockPool& pool, std::string&)
 {
-    order_known_ = context_.file.blocks() ==
-                   BufferFile::Blocks::none; // no more reads there than were asked for
+    // On a kernel with legacy blocks, read() is dangerous and is called no more than necessary.
+    order_known_ = context_.file.blocks() == BufferFile::Blocks::none;
     dma_ = context_.dir.is_dma();
     if (context_.file.dmabuf_refusal() == 0) { // these kernels have the bug; older ones do not
         const double per_second =
@@ -87,9 +89,9 @@ bool FileioCapture::prepare(BlockPool& pool, std::string&)
                                                         4096, kLargestProbe);
         order_known_ = ensure_read_order(context_.dir, context_.file, context_.format, probe_size);
     }
-    // The kernel halves the length: its blocks are then as large as ours, if it can allocate them.
-    // A kernel with blocks of its own may have one for read(), of the whole length, and fails
-    // without an error.
+    // The kernel halves the length, so its blocks are as large as ours if it can allocate them. A
+    // kernel with legacy blocks may use a single block of the whole length for read(), and does not
+    // report an error if it cannot allocate it.
     kernel_block_ = block_for_read(pool.block_size());
     if (dma_)
         (void)context_.dir.set_length(2 * (kernel_block_ / context_.format.sample_bytes));
@@ -104,7 +106,7 @@ bool FileioCapture::prepare(BlockPool& pool, std::string&)
     return true;
 }
 
-// The bytes of a block of the kernel's, of which read() returns nothing until the DMA has filled
+// The size of a kernel block in bytes. read() returns nothing from a block until the DMA has filled
 // it.
 std::size_t FileioCapture::block_for_read(std::size_t block_size) const
 {
@@ -119,8 +121,8 @@ std::size_t FileioCapture::block_for_read(std::size_t block_size) const
     return std::min(most, detail::round_up(static_cast<std::size_t>(bytes) + 1, unit));
 }
 
-// It has room for two blocks too, of at most what kmalloc() gives. Its watermark stays as another
-// program left it, and may be more than ever arrives before it is full.
+// The software FIFO also has room for two blocks, limited to what kmalloc() can allocate. Its
+// watermark is set because another program may have left one that is larger than the FIFO.
 void FileioCapture::prepare_software_fifo(std::size_t block_size) const
 {
     const std::size_t bytes = std::min(block_size, kMaxKernelBlock / 2);
@@ -143,7 +145,7 @@ void FileioCapture::stop() noexcept
     blocks_.clear();
 }
 
-// Negative: there is nothing yet.
+// Returns the number of bytes that were read; a negative number means that there are none yet.
 std::ptrdiff_t FileioCapture::read(std::span<std::byte> out)
 {
     const std::ptrdiff_t got = sys::read_some(context_.file.fd(), context_.file.path(), out);
@@ -152,7 +154,7 @@ std::ptrdiff_t FileioCapture::read(std::span<std::byte> out)
     return got;
 }
 
-// Reads towards a full block; false if the device has to produce more first.
+// Reads until the block is full. Returns false if the device has to produce more samples first.
 bool FileioCapture::read_more(detail::FillRequest& flight)
 {
     const CpuWrite out{flight.block};
@@ -170,8 +172,8 @@ bool FileioCapture::read_more(detail::FillRequest& flight)
     return true;
 }
 
-// A block that the DMA driver refused is never full, and read() returns nothing before that block's
-// turn is over, while poll() is ready because of the other one.
+// A block that the DMA driver refused never becomes full. While it is that block's turn, read()
+// returns nothing, but poll() reports data because of the other block.
 void FileioCapture::check_for_refusal(std::int64_t now)
 {
     if (!dma_ || !sys::wait_for(context_.file.fd(), POLLIN, now)) {
@@ -182,7 +184,7 @@ void FileioCapture::check_for_refusal(std::int64_t now)
         throw Error(
             Fault::device, EIO, "read", context_.file.path(),
             "the kernel has samples but does not return them: the DMA driver refused a block",
-            "its log is in dmesg");
+            "see dmesg");
     }
 }
 
@@ -197,7 +199,7 @@ Taken FileioCapture::take()
     return {deliver(), false};
 }
 
-// At the end of a stream the samples that have come matter more than an error.
+// At the end of a stream, the samples that have arrived matter more than an error.
 bool FileioCapture::try_read_more()
 {
     try {
@@ -223,13 +225,13 @@ Block FileioCapture::deliver()
         context_.counter->report_gaps(data.bytes().first(flight.bytes), context_.tracker, now);
     }
     const std::size_t sample = context_.format.sample_bytes;
-    // Both kernel blocks, one for the FIFO, and rounding.
+    // The sum of both kernel blocks, one block for the FIFO, and one for rounding.
     context_.tuning.completed(context_.tracker, {flight.bytes / sample, now, TuningWatch::kAnyTime,
                                                  4 * (kernel_block_ / sample)});
     const Time time{Clock::monotonic, now, static_cast<std::uint64_t>(now - idle_ns_)};
     BlockState state = BlockState::complete;
     if (!order_known_ && context_.tracker.sequence() < 2) {
-        state = BlockState::unverified; // these two may have been swapped
+        state = BlockState::unverified; // the first two blocks may have been swapped
         ++stats_.unverified_blocks;
     }
     Block filled = std::move(flight.block).fill(context_.tracker.next(flight.bytes, time, state));
@@ -239,9 +241,10 @@ Block FileioCapture::deliver()
     return filled;
 }
 
-// A block that could be read at once was full when the one before it was returned: in between the
-// device may have had none. Two blocks earlier it was the device's, so it was not full before. At
-// the start the device has both and an empty FIFO, so that they take their time to fill.
+// If a block could be read at once, it was full when the previous block was returned, and the
+// device may have had no block until then. The device got this block when the block before the
+// previous one was returned, so it was not full before that. At the start the device has both
+// blocks and an empty FIFO, so the blocks take their normal time to fill.
 void FileioCapture::check_for_starvation(std::int64_t now)
 {
     std::int64_t begin_ns = std::max(idle_ns_, returned_ns_[0]);
@@ -254,7 +257,8 @@ void FileioCapture::check_for_starvation(std::int64_t now)
     returned_ns_[1] = now;
 }
 
-// Both kernel blocks may be full before a slow register has answered: they are emptied meanwhile.
+// Both kernel blocks can be full before a slow register has been read, so they are emptied
+// meanwhile.
 void FileioCapture::run_meanwhile(const std::function<void()>& task)
 {
     sys::Event over;
@@ -288,9 +292,9 @@ std::int64_t FileioCapture::fill_ns() const noexcept
     return rate > 0 ? static_cast<std::int64_t>(std::min(1e9 * block / rate, 1e15)) : 0;
 }
 
-// Enabling for fileio right after another program's DMABUFs were detached can leave the buffer in
-// DMABUF mode, in which no data ever arrive: a work queue in the kernel releases them later. Try
-// again, then.
+// If the buffer is enabled for fileio right after another program's DMABUFs were detached, it can
+// stay in DMABUF mode, in which no data arrives: a work queue in the kernel releases the DMABUFs
+// later. The stream is therefore started once more.
 bool FileioCapture::on_timeout()
 {
     if (!context_.dir.is_enabled())

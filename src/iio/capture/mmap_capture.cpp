@@ -17,20 +17,21 @@ namespace iio_stream::iio {
 
 namespace {
 
-/// Fewer blocks of the kernel's than this are not handed out in place: a single one that a reader
-/// keeps would cost samples.
+/// Fewer kernel blocks than this are not delivered in place, because a single block that a reader
+/// keeps would cause losses.
 constexpr std::size_t kFewestInPlace = 4;
-/// In a row, this many empty blocks are an answer, not an incident.
+/// This many empty blocks in a row mean that the DMA driver refuses all blocks.
 constexpr std::size_t kMostEmpty = 4;
-/// Smaller blocks of the kernel's are not made on purpose.
+/// The size of kernel blocks is not reduced below this.
 constexpr std::size_t kLeastKernelBlock = 4096;
 constexpr std::int64_t kDisablingNs = 100'000'000;
-/// The start of a block before the device has it for the first time. Some kernels report a block
-/// that is larger than the DMA's longest transfer as full without having written to it.
+/// Written to the start of a block before the device gets it for the first time. Some kernels
+/// report a block that is larger than the DMA's longest transfer as full without having written to
+/// it.
 constexpr std::uint64_t kUnwritten = 0x7a1d'c35e'9b60'f284;
 
-/// What both ways of capturing into the kernel's own blocks share: order, time, and evidence of
-/// losses.
+/// The common part of both ways of capturing into the kernel's own blocks: order, times, and
+/// evidence of losses.
 class MmapCapture : public Capture {
 public:
     explicit MmapCapture(const CaptureContext& context) : Capture(context), queue_(context.file) {}
@@ -48,17 +49,17 @@ protected:
     {
         return context_.tracker.position() + filled_ / context_.format.sample_bytes + count;
     }
-    /// The device has finished a block: returns the bytes of its whole samples. The stream gets all
-    /// of them, even if it needs fewer: a block that is shorter than planned may have come before,
-    /// and the engine cuts off the rest.
+    /// Notes that the device has finished a block, and returns the number of bytes of its whole
+    /// samples. The stream gets all of them, even if it needs fewer: an earlier block may have been
+    /// shorter than planned, and the engine cuts off the rest.
     std::size_t note_finished(const MmapBlocks::Done& done);
-    /// Numbers and dates a block of the stream. Its last samples came with `done`.
+    /// Sets the number and the time of a block of the stream. Its last samples arrived with `done`.
     BlockInfo describe(std::span<const std::byte> samples, const MmapBlocks::Done& done);
     virtual std::optional<Block> deliver(const MmapBlocks::Done& done) = 0;
-    /// Returns an empty block of the device's to it, after it has been counted.
+    /// Gives an empty block back to the device after it has been counted.
     virtual void give_back(const MmapBlocks::Done& done) = 0;
     virtual bool wants_more() const noexcept = 0;
-    /// Of the stream's next block, what has come, if it has to be handed out now.
+    /// Returns the part of the stream's next block that has arrived, if it must be delivered now.
     virtual std::optional<Block> take_part() { return std::nullopt; }
     void give_to_device(std::size_t index)
     {
@@ -69,8 +70,8 @@ protected:
     void mark_blocks();
 
     MmapBlocks queue_;
-    std::size_t filled_ = 0;        ///< bytes of the stream's next block that have come
-    detail::FillDeadline deadline_; ///< of that block, if the device does not fill it itself
+    std::size_t filled_ = 0;        ///< bytes that the stream's next block has so far
+    detail::FillDeadline deadline_; ///< deadline of that block, if the CPU fills it
 
 private:
     [[noreturn]] void fail_device(const Error& error) const;
@@ -81,10 +82,10 @@ private:
 
     std::size_t unchecked_ = 0;            ///< blocks whose first transfer has not been checked
     std::optional<MmapBlocks::Done> held_; ///< finished, but waiting for the overflow register
-    bool checked_ = false;                 ///< held_ was
+    bool checked_ = false;                 ///< held_ was checked
     std::size_t empty_in_a_row_ = 0;
-    std::uint64_t missing_ =
-        0; ///< samples that the last block had no room for, because its transfer ended early
+    /// Samples that the last block lacks, because its transfer ended early.
+    std::uint64_t missing_ = 0;
 };
 
 void MmapCapture::reset()
@@ -120,7 +121,7 @@ void MmapCapture::fail_device(const Error& error) const
     throw error;
 }
 
-// At the end of a stream the samples that have come matter more than an error.
+// At the end of a stream, the samples that have arrived matter more than an error.
 Taken MmapCapture::take()
 {
     try {
@@ -179,8 +180,8 @@ bool MmapCapture::is_unwritten(std::size_t index)
     return false;
 }
 
-// Disabling the buffer returns each block empty, a moment before sysfs shows that it is off; so
-// does a transfer that the DMA driver refuses.
+// When the buffer is disabled, each block comes back empty a moment before sysfs shows that the
+// buffer is off. A block whose transfer the DMA driver refuses also comes back empty.
 bool MmapCapture::is_disabled_soon() const
 {
     const std::int64_t deadline = sys::after(kDisablingNs);
@@ -217,8 +218,7 @@ std::size_t MmapCapture::note_finished(const MmapBlocks::Done& done)
     const std::size_t sample = context_.format.sample_bytes;
     context_.overflow_detector.completed(position_after(done.bytes / sample), done.ns,
                                          done.earliest_ns, done.earliest_ns);
-    if (done.bytes <
-        queue_.block_bytes()) { // a short transfer: what would have followed may be lost
+    if (done.bytes < queue_.block_bytes()) { // a short transfer: the rest may be lost
         ++stats_.error_blocks;
         missing_ = (queue_.block_bytes() - done.bytes) / sample;
     }
@@ -245,7 +245,7 @@ bool MmapCapture::on_timeout()
     return true;
 }
 
-/// The kernel's blocks are the pool's: a reader sees the memory that the DMA wrote.
+/// The kernel's blocks are the blocks of the pool, so a reader sees the memory that the DMA wrote.
 class InPlaceCapture final : public MmapCapture {
 public:
     using MmapCapture::MmapCapture;
@@ -261,8 +261,8 @@ private:
     void give_back(const MmapBlocks::Done& done) override;
     bool wants_more() const noexcept override { return !blocks_.empty(); }
 
-    detail::FillQueue
-        blocks_; ///< those that the device has, and the one that waits for the register
+    /// The blocks that the device has, and the one that waits for the register.
+    detail::FillQueue blocks_;
     BlockPool* pool_ = nullptr;
 };
 
@@ -278,7 +278,7 @@ bool InPlaceCapture::prepare(BlockPool& pool, std::string& why)
     pool_ = &pool;
     pool.limit(queue_.count());
     for (std::size_t i = 0; i < queue_.count(); ++i)
-        queue_.map(i, true, pool.mapping(i).data()); // --on-gap zero-fill writes into blocks
+        queue_.map(i, true, pool.mapping(i).data()); // writable for --on-gap zero-fill
     if (is_uncached(queue_.bytes(0))) {
         why = "the kernel maps its blocks uncached, so that each read goes to memory";
         stop();
@@ -289,8 +289,8 @@ bool InPlaceCapture::prepare(BlockPool& pool, std::string& why)
     return true;
 }
 
-// A user's lease outlives the stream, and the mapping would keep the device open: it gets a copy at
-// the same address.
+// A user's lease can outlive the stream, and its mapping would keep the device open. The lease
+// therefore gets a copy at the same address.
 void InPlaceCapture::stop() noexcept
 {
     if (pool_ == nullptr)
@@ -322,8 +322,8 @@ void InPlaceCapture::give_back(const MmapBlocks::Done&)
     submit(std::move(flight.block), flight.bytes);
 }
 
-/// The kernel's blocks are copied into the pool's, which a disk or another device can take, and go
-/// back to the device at once.
+/// Copies the kernel's blocks into the blocks of the pool, which a disk or another device can use,
+/// and gives them back to the device at once.
 class CopyingCapture final : public MmapCapture {
 public:
     using MmapCapture::MmapCapture;
@@ -346,8 +346,8 @@ private:
     Block hand_out(std::span<const std::byte> data);
     std::size_t block_in_time(std::size_t bytes, std::size_t unit) const;
 
-    detail::FillQueue blocks_; ///< to be filled
-    MmapBlocks::Done last_;    ///< of those whose samples are in the front one
+    detail::FillQueue blocks_; ///< blocks to be filled
+    MmapBlocks::Done last_;    ///< last kernel block in the front block
 };
 
 bool CopyingCapture::prepare(BlockPool& pool, std::string& why)
@@ -404,8 +404,8 @@ std::optional<Block> CopyingCapture::deliver(const MmapBlocks::Done& done)
     filled_ += bytes;
     last_ = done;
     give_back(done);
-    // After a short block the stream goes on in a new one, so that each begins where one of the
-    // kernel's does.
+    // After a short kernel block, the stream continues in a new block, so that each block begins
+    // where a kernel block begins.
     if (filled_ < flight.bytes && done.bytes == queue_.block_bytes()) {
         deadline_.filled(filled_);
         return std::nullopt;
@@ -420,7 +420,7 @@ std::optional<Block> CopyingCapture::take_part()
     return hand_out(CpuWrite{blocks_.front().block}.bytes());
 }
 
-// The front block, with what has come; `data` are its bytes.
+// Delivers the front block with the samples that have arrived. `data` is the memory of the block.
 Block CopyingCapture::hand_out(std::span<const std::byte> data)
 {
     const std::size_t all = std::exchange(filled_, 0);

@@ -23,7 +23,8 @@ AttributePath AttributePath::parse(const std::string& path, const ContextPtr& co
         found.device = parts[0];
         found.channel = parts[1];
     } else if (parts.size() == 2) {
-        // One part before the name: a device if one is called that, otherwise a channel.
+        // A single part before the name is a device if one has this name, label or id, otherwise a
+        // channel.
         const auto all = devices(context);
         const bool device = std::any_of(all.begin(), all.end(), [&](const Device& d) {
             return d.name() == parts[0] || d.label() == parts[0] || d.id() == parts[0];

@@ -40,7 +40,7 @@ Device only(const std::vector<Device>& found, const std::string& name)
         list +=
             (list.empty() ? "" : ", ") + device.id() + (label.empty() ? "" : " (" + label + ")");
     }
-    fail_usage("'" + name + "' are " + std::to_string(found.size()) + " devices",
+    fail_usage("'" + name + "' matches " + std::to_string(found.size()) + " devices",
                "pick one by id or label: " + list);
 }
 
@@ -56,12 +56,13 @@ std::vector<Device> devices(const ContextPtr& context)
 
 Device find_device(const ContextPtr& context, const std::string& uri, const std::string& name)
 {
-    const std::string plain = name.starts_with("iio:") ? name.substr(4) : name; // of an endpoint
+    // The name may have the form of an endpoint.
+    const std::string plain = name.starts_with("iio:") ? name.substr(4) : name;
     const std::vector<Device> all = devices(context);
     for (const Device& device : all)
         if (plain == device.id() || "iio:" + plain == device.id())
             return device;
-    // A label is how a board's maker distinguishes two chips of one kind: it precedes the names.
+    // Board makers distinguish two chips of one kind by their labels, so labels take precedence.
     for (const auto property : {&Device::label, &Device::name})
         if (const auto found = those_called(all, property, plain); !found.empty())
             return only(found, plain);
@@ -89,7 +90,7 @@ std::string Device::way_out(int error, const std::string& channel, const std::st
         if (has(channel, name + "_available"))
             return name + "_available: " + read(channel, name + "_available");
     } catch (const Error&) {
-        // Then the driver's list is no help.
+        // The driver's list cannot be read, so it is left out.
     }
     return "its driver refuses the value; the kernel log (dmesg) may say why";
 }
@@ -102,8 +103,8 @@ std::vector<std::string> Device::channels() const
     return ids;
 }
 
-// "in_voltage0", or without its direction, "voltage0", if that is not ambiguous to a reader: the
-// input comes first. A channel's name ("RX_LO") serves too.
+// Finds a channel by its id ("in_voltage0"), by its id without the direction ("voltage0"; inputs
+// take precedence), or by its name ("RX_LO").
 const DeviceNode::Channel& Device::find_channel(const std::string& id) const
 {
     std::vector<std::string> known;
@@ -210,7 +211,7 @@ std::vector<Channel> Device::scan_elements(bool output, std::vector<std::string>
         element.type = channel.type;
         element.scan_index = static_cast<unsigned>(channel.scan_index);
         try {
-            (void)ScanType::parse(element.type.text()); // libiio takes what it is given
+            (void)ScanType::parse(element.type.text()); // libiio does not check it
             elements.push_back(std::move(element));
         } catch (const Error& error) {
             remarks.push_back("channel " + element.id + ": " + error.what());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The IIO devices of this machine, by sysfs, or of another one, by libiio: discovery and
-// attributes.
+// Discovery and attributes of IIO devices: of this machine through sysfs, or of another machine
+// through libiio.
 #pragma once
 
 #include "iio_stream/format.hpp"
@@ -11,11 +11,11 @@
 
 namespace iio_stream::iio {
 
-/// What is known about a device since its context was opened.
+/// The facts about a device that are read when its context is opened.
 struct DeviceNode {
     struct Attribute {
-        std::string name; ///< within its owner: "hardwaregain"
-        std::string file; ///< behind it, which channels may share: "in_voltage_hardwaregain"
+        std::string name; ///< name within its owner: "hardwaregain"
+        std::string file; ///< its file, which channels can share: "in_voltage_hardwaregain"
     };
     struct Channel {
         std::string id;   ///< "voltage0"
@@ -23,7 +23,7 @@ struct DeviceNode {
         bool output = false;
         bool scan_element = false;
         long scan_index = 0;
-        ScanType type; ///< of a remote one; BufferDir reads the local ones'
+        ScanType type; ///< for remote devices; BufferDir reads the type for local devices
         std::vector<Attribute> attributes;
 
         std::string full_id() const { return (output ? "out_" : "in_") + id; }
@@ -34,15 +34,15 @@ struct DeviceNode {
     std::vector<Channel> channels;
 };
 
-/// Some machine's devices.
+/// The devices of one machine.
 class Context {
 public:
     virtual ~Context() = default;
 
     const std::vector<DeviceNode>& devices() const noexcept { return devices_; }
     virtual bool is_local() const noexcept = 0;
-    /// An attribute of a device (`channel` null) or of one of its channels, with the newline that
-    /// ends it or without: 0 or the errno.
+    /// Reads an attribute of a device (`channel` null) or of one of its channels. The value may end
+    /// with a newline. Returns 0 or an errno.
     virtual int read(const DeviceNode& device, const DeviceNode::Channel* channel,
                      const DeviceNode::Attribute& attribute, std::string& value) const = 0;
     virtual int write(const DeviceNode& device, const DeviceNode::Channel* channel,
@@ -52,14 +52,14 @@ protected:
     std::vector<DeviceNode> devices_;
 };
 
-/// Shared by what was found in it.
+/// Shared by all devices that were found in the context.
 using ContextPtr = std::shared_ptr<const Context>;
 
 /// An attribute of a device or of one of its channels.
 struct Attribute {
-    std::string channel; ///< "in_voltage0", "out_altvoltage0"; empty for the device's own
+    std::string channel; ///< "in_voltage0", "out_altvoltage0"; empty = the device itself
     std::string name;
-    std::string value; ///< as read; empty where reading failed
+    std::string value; ///< as read; empty if reading failed
     std::string error; ///< why reading failed
 };
 
@@ -77,21 +77,22 @@ public:
     const DeviceNode& node() const noexcept { return *node_; }
     const ContextPtr& context() const noexcept { return context_; }
 
-    /// Ids of its channels with their direction in front: "in_voltage0".
+    /// The ids of its channels, prefixed with their direction: "in_voltage0".
     std::vector<std::string> channels() const;
     std::string channel_name(const std::string& channel) const; ///< "RX_LO"; "" if it has none
     std::vector<Attribute> attributes() const;
     std::vector<std::string> attribute_names(const std::string& channel) const;
     bool has(const std::string& channel, const std::string& name) const;
-    /// The file behind an attribute, which channels may share: "in_voltage_sampling_frequency".
+    /// The file behind an attribute, which channels can share: "in_voltage_sampling_frequency".
     std::string file_of(const std::string& channel, const std::string& name) const;
     std::string read(const std::string& channel, const std::string& name) const;
-    /// Writes and reads back: what the hardware made of it.
+    /// Writes a value and returns the value that is read back, which the hardware may have
+    /// adjusted.
     std::string write(const std::string& channel, const std::string& name,
                       const std::string& value) const;
 
-    /// The scan elements of one direction of a remote device, in scan order, and in `remarks` those
-    /// that cannot be understood, which are left out.
+    /// The scan elements of one direction of a remote device, in scan order. Elements that cannot
+    /// be parsed are left out; `remarks` gets the reasons.
     std::vector<Channel> scan_elements(bool output, std::vector<std::string>& remarks) const;
 
 private:
@@ -106,7 +107,8 @@ private:
 };
 
 std::vector<Device> devices(const ContextPtr& context);
-/// By name, label or id ("iio:device0"); a usage Error names the nearest.
+/// Finds a device by name, label or id ("iio:device0"). Throws a device Error that suggests the
+/// nearest name if there is none, and a usage Error if several devices match.
 Device find_device(const ContextPtr& context, const std::string& uri, const std::string& name);
 
 } // namespace iio_stream::iio

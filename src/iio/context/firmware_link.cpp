@@ -10,8 +10,8 @@ namespace iio_stream::iio {
 
 namespace {
 
-// A phandle, or the first of several: four bytes, the last of which may look like a newline that
-// read_text() strips.
+// Reads a phandle, or the first of several. It has four bytes; the last can look like a newline,
+// which read_text() strips.
 std::optional<std::string> phandle_in(const std::string& path)
 {
     try {
@@ -20,7 +20,7 @@ std::optional<std::string> phandle_in(const std::string& path)
             bytes->resize(4, '\n');
         return bytes;
     } catch (const Error&) {
-        return std::nullopt; // then it links nothing
+        return std::nullopt; // the node has no such link
     }
 }
 

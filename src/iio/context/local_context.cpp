@@ -16,8 +16,8 @@ namespace {
 
 using Node = DeviceNode::Channel;
 
-// The kernel's (iio_modifier_names in industrialio-core.c, up to 7.3): what may follow a channel's
-// type and number, and belongs to its id.
+// The kernel's modifiers (iio_modifier_names in industrialio-core.c, up to Linux 7.3). A modifier
+// can follow a channel's type and number, and is part of its id.
 constexpr std::string_view kModifiers[] = {
     "x",
     "y",
@@ -78,7 +78,8 @@ constexpr std::string_view kModifiers[] = {
     "quaternionaxis",
 };
 
-// How much of `text` is a modifier; 0: it begins with none. One may begin with another.
+// The length of the modifier that `text` begins with; 0 = it begins with none. A modifier can begin
+// with another one, so the longest counts.
 std::size_t modifier_length(std::string_view text)
 {
     std::size_t length = 0;
@@ -89,13 +90,13 @@ std::size_t modifier_length(std::string_view text)
     return length;
 }
 
-/// "in_voltage0_i_scale": what its name says of a file.
+/// The parts of a file's name, such as "in_voltage0_i_scale".
 struct FileName {
     std::string_view file;
     bool output = false;
-    std::size_t begin = 0; ///< of the channel's id, "voltage0_i"; 0: it is no channel's
-    std::size_t end = 0;   ///< of that id
-    bool counted = false;  ///< a number or a modifier says which channel
+    std::size_t begin = 0; ///< start of the channel's id, "voltage0_i"; 0 = no channel
+    std::size_t end = 0;   ///< end of that id
+    bool counted = false;  ///< a number or a modifier identifies the channel
 
     explicit FileName(std::string_view name) : file(name), output(name.starts_with("out_"))
     {
@@ -118,7 +119,8 @@ struct FileName {
     std::string_view rest() const { return file.substr(std::min(end + 1, file.size())); }
 };
 
-// After the channel's name, if it has one: "RX_LO_frequency" is its frequency.
+// The rest of the file's name without the channel's name, if the channel has one: "frequency" for
+// "RX_LO_frequency".
 std::string attribute_name(const FileName& name, const std::string& channel_name)
 {
     std::string_view rest = name.rest();
@@ -127,7 +129,7 @@ std::string attribute_name(const FileName& name, const std::string& channel_name
     return std::string(rest);
 }
 
-/// A device while its files are read.
+/// A device whose files are being read.
 class Draft {
 public:
     explicit Draft(const std::string& dir);
@@ -150,7 +152,7 @@ private:
 
     DeviceNode device_;
     std::vector<Part> parts_;
-    std::vector<std::string> others_; ///< files of no channel, so far
+    std::vector<std::string> others_; ///< files that belong to no channel so far
 };
 
 Draft::Draft(const std::string& dir)
@@ -198,8 +200,8 @@ void Draft::add_attribute(const FileName& name)
     node.attributes.push_back({attribute_name(name, node.name), std::string(name.file)});
 }
 
-// What all its files begin with is its name: a channel of an oscillator has "RX_LO_frequency" and
-// "RX_LO_powerdown".
+// The common prefix of a channel's files is its name: the channel of an oscillator has
+// "RX_LO_frequency" and "RX_LO_powerdown".
 void Draft::take_name(Part& part)
 {
     std::vector<std::string_view> names(part.scan_files.begin(), part.scan_files.end());
@@ -269,14 +271,14 @@ void Draft::distribute()
     std::erase_if(others_, [&](const std::string& file) {
         return share(file, Bond::named) || share(file, Bond::shared);
     });
-    std::erase_if(others_,
-                  [&](const std::string& file) { // of the only channel of its type: "in_temp_raw"
-                      const FileName name(file);
-                      if (name.begin == 0)
-                          return false;
-                      add_attribute(name);
-                      return true;
-                  });
+    // Such a file belongs to the only channel of its type: "in_temp_raw".
+    std::erase_if(others_, [&](const std::string& file) {
+        const FileName name(file);
+        if (name.begin == 0)
+            return false;
+        add_attribute(name);
+        return true;
+    });
 }
 
 DeviceNode Draft::finish()
@@ -310,7 +312,7 @@ public:
             throw Error(Fault::device, ENOENT, "look for IIO devices in", kDevicesDir, {},
                         "there is no IIO device here: load its driver, or give uri=ip:ADDRESS for "
                         "a board on the network; "
-                        "sim: needs none");
+                        "sim: needs no device");
         for (const std::string& id : sys::list_directory(kDevicesDir))
             devices_.push_back(read_device(std::string(kDevicesDir) + "/" + id));
     }
@@ -322,7 +324,7 @@ public:
         const auto text = sys::read_text(path(device, attribute));
         if (!text)
             return ENOENT;
-        value = text->c_str(); // up to a zero, if a driver writes one
+        value = text->c_str(); // ends at a zero byte, if a driver writes one
         return 0;
     } catch (const Error& error) {
         return error.code().value();

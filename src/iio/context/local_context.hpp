@@ -7,11 +7,11 @@
 
 namespace iio_stream::iio {
 
-/// This machine's devices, by sysfs. Throws a device Error if the kernel has no IIO.
+/// Opens this machine's devices through sysfs. Throws a device Error if the kernel has no IIO.
 ContextPtr open_local();
 
-/// What the folder of a device in sysfs shows: its files, sorted into channels by their names in
-/// the way of libiio, whose names people know.
+/// Reads the sysfs folder of a device. Sorts its files into channels by their names, as libiio
+/// does, because users know libiio's names.
 DeviceNode read_device(const std::string& dir);
 
 } // namespace iio_stream::iio

@@ -21,7 +21,7 @@ Format choose_channels(const Device& device, const std::string& names, Iq iq, bo
         known.push_back(element.id);
     if (names.empty() && !remarks.empty())
         throw Error(Fault::device, EPROTO, "stream", device.name(), remarks[0],
-                    "channels= chooses those that can be understood");
+                    "channels= selects those that can be parsed");
     std::vector<std::string> wanted = detail::split(names);
     for (const std::string& name : wanted)
         if (std::find(known.begin(), known.end(), name) == known.end())

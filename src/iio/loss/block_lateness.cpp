@@ -8,14 +8,15 @@ namespace iio_stream::iio {
 
 namespace {
 
-/// A "second" lasts at least this long and has at least this many blocks: one of them ends with an
-/// interrupt that is not late.
+/// A "second" lasts at least this long and has at least this many blocks, so that the interrupt of
+/// at least one of them is on time.
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::size_t kLeastBlocks = 32;
-/// Half a turn of the counter must be longer than this, or the interrupts' own differences hide it.
+/// Half a turn of the counter must be longer than this many nanoseconds. Otherwise the jitter of
+/// the interrupts hides it.
 constexpr double kLeastHalfTurn = 2'000'000;
-/// Until the clocks have been compared, the real rate may fall short of the stated one by one part
-/// in this many.
+/// Until the clocks have been compared, the real rate is assumed to differ from the stated rate by
+/// at most one part in this many.
 constexpr std::int64_t kStatedRateSlack = 64;
 
 } // namespace

@@ -61,11 +61,11 @@ void Counter::report(const Gap& gap, detail::SampleTracker& tracker)
     shown_[shown_count_++ % shown_.size()] = {gap.offset_min, gap.offset_max};
     lost_ = detail::add_least(lost_, gap.lost_min);
     if (gap.lost_min == 0)
-        lateness_.forget(); // how many were lost is unknown
+        lateness_.forget(); // the number of lost samples is unknown
     tracker.gap(gap);
 }
 
-// A header's turn is known once three of them have come.
+// The turn of a HeaderCounter is known only after three headers.
 void Counter::watch_times(detail::SampleTracker& tracker, std::int64_t ns, std::uint64_t samples)
 {
     if (!at_end_)
@@ -105,7 +105,7 @@ void Counter::decide_until(std::uint64_t position, detail::SampleTracker& tracke
             std::min(tracker.losses_final_before(), evidence_[i].offset_min));
 }
 
-// A loss that the counter does not show is of full turns, or there is none.
+// A loss that the counter does not show consists of full turns, or there was no loss.
 void Counter::decide(Gap gap, detail::SampleTracker& tracker) const
 {
     const auto end =
@@ -139,7 +139,7 @@ Gap Counter::gap_of(std::uint64_t from, std::uint64_t until, std::uint64_t least
 {
     constexpr std::uint64_t kWide = std::uint64_t{1} << 32;
     std::uint64_t longest = turn == 0 || turn >= kWide ? least : kUnknown;
-    if (most != kUnknown && least <= most) // otherwise the device's stated rate is not the true one
+    if (most != kUnknown && least <= most) // otherwise the stated rate is wrong
         longest = turn == 0 ? least : least + (most - least) / turn * turn;
     return {from, until, least, longest, Evidence::counter};
 }
@@ -169,7 +169,8 @@ void ChannelCounter::begin(std::size_t block_size)
                    "--block-size " + format_size(mask_ * sample_bytes_) + " or less");
 }
 
-// The counter has advanced by `jump` too many before that sample. Half of its range is the past.
+// The gap for a counter that has advanced `jump` counts too far before the sample at `offset`. A
+// jump of more than half of its range counts as a step back.
 Gap ChannelCounter::gap_at(std::uint64_t offset, std::uint64_t jump) noexcept
 {
     if (!most_)
@@ -193,7 +194,7 @@ void ChannelCounter::search_in(std::span<const std::byte> samples, detail::Sampl
         return;
     most_.reset();
     const std::uint64_t first = value(samples, 0);
-    // The counter may have counted since power-up: the start of the stream is not a loss.
+    // The counter may have been running since power-up, so its first value does not show a loss.
     if (const std::uint64_t lost = (first - next_) & mask_; started_ && lost != 0)
         report(gap_at(tracker.position(), lost), tracker);
     search(samples, 0, count_ - 1, tracker);
@@ -201,7 +202,8 @@ void ChannelCounter::search_in(std::span<const std::byte> samples, detail::Sampl
     started_ = true;
 }
 
-// Bisects the samples until each jump is between two neighbours: a few reads per loss.
+// Bisects the samples until each jump lies between two neighbours, which takes a few reads per
+// loss.
 void ChannelCounter::search(std::span<const std::byte> samples, std::uint64_t first,
                             std::uint64_t last, detail::SampleTracker& tracker)
 {

@@ -17,36 +17,38 @@
 
 namespace iio_stream::iio {
 
-/// Detects losses exactly, by a counter that the device puts into its data (option counter=).
-/// A counter of few bits does not see a loss after which it repeats. For these losses other
-/// evidence counts as well: the queue, the overflow register and the times of the blocks. Thread:
-/// one.
+/// Detects losses exactly, from a counter that the device puts into its data (option counter=).
+/// A counter with few bits does not show a loss of exactly as many samples as it takes to repeat.
+/// For such losses other evidence counts as well: the queue, the overflow register and the times of
+/// the blocks. Thread: one.
 class Counter {
 public:
-    /// "channel:NAME" or "header:BYTES/EVERY"; null for "none". Throws a usage Error for anything
-    /// else, and for what the format does not contain.
+    /// Makes a counter from "channel:NAME" or "header:BYTES/EVERY"; returns null for "none". Throws
+    /// a usage Error for any other text, and if the format does not contain the channel.
     static std::unique_ptr<Counter> make(const std::string& text, const Format& format);
     virtual ~Counter() = default;
 
     /// How blocks are timed: by the interrupt at their end, or by their arrival.
     enum class Dated { at_end, on_arrival };
-    /// Starts a stream of such blocks at that rate (0 = unknown), which `rates`, if given, watches
-    /// from then on. Throws a usage Error if blocks are too small.
+    /// Starts a stream of blocks of `block_size` bytes at `rate` samples per second (0 = unknown).
+    /// `rates`, if given, follows the rate from then on. Throws a usage Error if the blocks are too
+    /// small or too large for the counter.
     void reset(std::size_t block_size, double rate = 0, Dated dated = Dated::on_arrival,
                RateWatch* rates = nullptr);
-    /// Reports the gaps before and inside the samples of a block that ended, or came, at `ns`, to
-    /// the tracker, which is at the block's start.
+    /// Reports to the tracker the gaps before and inside the samples of a block that ended, or
+    /// arrived, at `ns`. The tracker must be at the start of the block.
     void report_gaps(std::span<const std::byte> samples, detail::SampleTracker& tracker,
                      std::int64_t ns);
-    /// At the end of the stream: reports what could not be decided.
+    /// Call at the end of the stream. Reports the losses that could not be decided earlier.
     void finish(detail::SampleTracker& tracker);
 
-    /// Whether a loss can be so long that the counter repeats: then other evidence counts, too. One
-    /// of 32 bits repeats after a time in which a stream without blocks would end.
+    /// Whether a loss can be so long that the counter repeats; other evidence then counts too. A
+    /// counter of 32 bits or more takes so long to repeat that a stream without blocks would end
+    /// first.
     virtual bool may_repeat() const noexcept = 0;
-    /// What other evidence says, if may_repeat(). It is reported with the block that has its last
-    /// sample, unless the counter shows a loss there or the loss is too short for the counter to
-    /// repeat.
+    /// Adds a gap that other evidence shows. Call only if may_repeat(). The gap is reported with
+    /// the block that contains its last sample, unless the counter shows a loss there or the loss
+    /// is too short for the counter to repeat.
     void add_evidence(const Gap& gap) noexcept;
 
 protected:
@@ -59,14 +61,14 @@ protected:
     virtual std::uint64_t turn() const noexcept = 0;
     /// Reports a loss that the counter shows.
     void report(const Gap& gap, detail::SampleTracker& tracker);
-    /// The loss of which the counter says only that it is `least`, or that plus a multiple of
-    /// `turn`; `most`: by the clock. If the clock cannot tell, a turn of 2^32 samples counts as
-    /// longer than any loss; `turn` 0: it is.
+    /// The gap for a loss that is known to be `least` samples plus any multiple of `turn`. `most`:
+    /// the upper bound that the clock gives. Without such a bound, a turn of 2^32 samples or more
+    /// counts as longer than any loss. `turn` 0 means that the counter never repeats.
     static Gap gap_of(std::uint64_t from, std::uint64_t until, std::uint64_t least,
                       std::uint64_t turn, std::uint64_t most) noexcept;
 
-    /// What may have been lost since then, before and in the latest block, of which `came` samples
-    /// have come since. Reads the current rate.
+    /// The most samples that can have been lost from `ns` to the end of the latest block, if `came`
+    /// samples have arrived in that time. Reads the current rate.
     std::uint64_t most_since(std::int64_t ns, std::uint64_t came) noexcept;
 
     const std::size_t sample_bytes_;
@@ -86,18 +88,18 @@ private:
     bool at_end_ = false; ///< blocks are timed by the interrupt at their end
     RateWatch* rates_ = nullptr;
     unsigned rate_changes_ = 0;
-    std::uint64_t lost_ = 0; ///< samples that the counter has shown to be lost, at least
+    std::uint64_t lost_ = 0; ///< least number of samples that the counter has shown to be lost
     BlockLateness lateness_;
     std::uint64_t lateness_turn_ = 0;
     std::array<Gap, kMostEvidence> evidence_{}; ///< not yet decided
     std::size_t evidence_count_ = 0;
-    std::array<Interval, kMostShown> shown_{}; ///< where the counter has shown losses lately
+    std::array<Interval, kMostShown> shown_{}; ///< where the counter has recently shown losses
     std::size_t shown_count_ = 0;
 };
 
-/// A channel that counts samples. Looks at the first and last sample of a block, and at others only
-/// if these do not fit. A counter of n bits gives a loss modulo 2^n only; the clock limits how
-/// often it may have wrapped. One that steps back has restarted.
+/// A channel that counts samples. The class examines the first and last sample of a block, and
+/// others only if these two do not match. A counter of n bits gives a loss only modulo 2^n; the
+/// clock limits how often it can have wrapped. A counter that steps back has restarted.
 class ChannelCounter final : public Counter {
 public:
     ChannelCounter(const Format& format, const std::string& channel);
@@ -115,9 +117,10 @@ private:
 
     Channel channel_;
     std::uint64_t mask_;
-    std::uint64_t next_ = 0;            ///< the value expected next
-    std::uint64_t count_ = 0;           ///< samples in the block
-    std::optional<std::uint64_t> most_; ///< most samples lost in and just before it, once computed
+    std::uint64_t next_ = 0;  ///< the value expected next
+    std::uint64_t count_ = 0; ///< samples in the block
+    /// Most samples lost in and just before the block, if computed.
+    std::optional<std::uint64_t> most_;
     bool started_ = false;
 };
 

@@ -11,7 +11,7 @@ namespace iio_stream::iio {
 
 namespace {
 
-constexpr std::uint64_t kFurther = 2; ///< headers checked after the one searched for
+constexpr std::uint64_t kFurther = 2; ///< headers that are checked after a candidate
 
 } // namespace
 
@@ -25,7 +25,7 @@ HeaderCounter::HeaderCounter(const Format& format, const std::string& text)
     bytes_ = parse_size("counter=header", text.substr(0, slash));
     every_ = parse_size("counter=header", text.substr(slash + 1));
     if (bytes_ < 2 || bytes_ > every_ || every_ > (std::uint64_t{1} << 40))
-        fail_usage(text_ + ": a header has at least 2 bytes, at a larger distance");
+        fail_usage(text_ + ": BYTES must be at least 2, and EVERY at least BYTES");
     bytes_ = std::min<std::uint64_t>(bytes_, 8);
     mask_ = ~std::uint64_t{0} >> (64 - 8 * bytes_);
     stride_ = std::gcd(every_, static_cast<std::uint64_t>(sample_bytes_));
@@ -35,7 +35,7 @@ void HeaderCounter::begin(std::size_t block_size)
 {
     if (4 * every_ > block_size)
         fail_usage(text_ + ": a block of " + format_size(block_size) +
-                       " holds fewer than four of them",
+                       " holds fewer than four headers",
                    "--block-size " + format_size(4 * every_) + " or more");
     step_ = seen_ = last_ = last_value_ = 0;
     last_ns_ = bound_.before_ns();
@@ -51,8 +51,8 @@ std::uint64_t HeaderCounter::value(std::span<const std::byte> block,
     return value;
 }
 
-// Whether headers continue EVERY bytes apart from here: samples that differ little from each other
-// may look like two of them.
+// Whether more headers follow this one, at distances of EVERY bytes. Two headers do not suffice:
+// samples that differ little from each other can look like two headers.
 bool HeaderCounter::fits(std::span<const std::byte> block, std::uint64_t at) const noexcept
 {
     const auto step = [&](std::uint64_t n) {
@@ -67,8 +67,9 @@ bool HeaderCounter::fits(std::span<const std::byte> block, std::uint64_t at) con
     return true;
 }
 
-// The samples lost before a header at that place of the stream; nullopt if the header cannot be
-// later than the last one. Half of the counter's range counts as the past.
+// The number of samples lost before a header at `place` in the stream; nullopt if the header cannot
+// be later than the last one. An advance of more than half of the counter's range counts as a step
+// back.
 std::optional<std::uint64_t> HeaderCounter::lost_before(std::uint64_t place,
                                                         std::uint64_t value) const noexcept
 {
@@ -84,7 +85,8 @@ std::optional<std::uint64_t> HeaderCounter::lost_before(std::uint64_t place,
     return lost / sample_bytes_;
 }
 
-// The next header at or after `from` that others follow, in this block.
+// Returns the place of the next header at or after `from` in this block that is followed by further
+// headers.
 std::optional<std::uint64_t> HeaderCounter::search(std::span<const std::byte> block,
                                                    std::uint64_t from) const
 {
@@ -103,8 +105,8 @@ void HeaderCounter::found(std::uint64_t place, std::uint64_t value) noexcept
     in_step_ = true;
 }
 
-// Samples, or a multiple of them, that may be lost without trace: header values repeat after 2^n /
-// gcd(step, 2^n) headers. 0 = more than any loss has.
+// Header values repeat after 2^n / gcd(step, 2^n) headers, so a loss of a multiple of this many
+// samples leaves no trace. 0 = more samples than any loss has.
 std::uint64_t HeaderCounter::turn() const noexcept
 {
     if (mask_ == ~std::uint64_t{0} || step_ == 0)
@@ -115,7 +117,7 @@ std::uint64_t HeaderCounter::turn() const noexcept
     return headers * every_ % sample_bytes_ == 0 ? headers * every_ / sample_bytes_ : 1;
 }
 
-// Between the last good header and the sample at that place: how much is unknown.
+// A gap between the last good header and the sample at `place`, of unknown size.
 Gap HeaderCounter::gap_until(std::uint64_t place) noexcept
 {
     const std::uint64_t after = (last_ + bytes_ + sample_bytes_ - 1) / sample_bytes_;
@@ -132,7 +134,7 @@ Gap HeaderCounter::gap_until(std::uint64_t place, std::uint64_t lost) noexcept
 
 void HeaderCounter::search_in(std::span<const std::byte> block, detail::SampleTracker& tracker)
 {
-    // The first one expected in this block; one that spans two blocks is skipped.
+    // Place of the first header expected in this block. A header that spans two blocks is skipped.
     std::uint64_t at = in_step_ ? every_ - 1 - (seen_ - last_ - 1) % every_ : 0;
     while (at + bytes_ <= block.size()) {
         if (in_step_) {
@@ -151,7 +153,7 @@ void HeaderCounter::search_in(std::span<const std::byte> block, detail::SampleTr
         const std::uint64_t place = seen_ + *next, counted = value(block, *next);
         if (step_ == 0) {
             step_ = (value(block, *next + every_) - counted) & mask_;
-            if (place >= every_) // one before it was due
+            if (place >= every_) // an earlier header was due
                 report({0, place / sample_bytes_, 0, kUnknown, Evidence::counter}, tracker);
         } else if (const auto lost = lost_before(place, counted); lost && *lost != 0)
             report(gap_until(place, *lost), tracker);
@@ -165,7 +167,7 @@ void HeaderCounter::end_search(detail::SampleTracker& tracker)
 {
     if (in_step_ || seen_ == 0)
         return;
-    if (step_ == 0) // there was none at all
+    if (step_ == 0) // the stream had no header at all
         report({0, seen_ / sample_bytes_, 0, kUnknown, Evidence::counter}, tracker);
     else
         report(gap_until(seen_), tracker);

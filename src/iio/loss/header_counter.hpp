@@ -7,10 +7,11 @@
 
 namespace iio_stream::iio {
 
-/// A little-endian counter at the start of every EVERY bytes the device produces, which grows by
-/// one unit each time; the first three reveal the unit (frames, words, samples, bytes). Lost
-/// samples between two of them shift the later one: its value and place give the loss, up to full
-/// turns of the counter that the clock allows, and the loss is between the two.
+/// A little-endian counter at the start of every EVERY bytes that the device produces. It grows by
+/// the same step each time; the first three headers reveal the step (frames, words, samples,
+/// bytes). Samples that are lost between two headers shift the later one. Its value and place give
+/// the number of lost samples, apart from full turns of the counter, which the clock limits. The
+/// loss lies between the two headers.
 class HeaderCounter final : public Counter {
 public:
     /// `text`: BYTES/EVERY. Only the first eight bytes of a longer header count.
@@ -35,12 +36,12 @@ private:
     std::string text_;
     std::uint64_t bytes_ = 0, every_ = 0, mask_ = 0;
     std::uint64_t stride_ = 1; ///< distance between places where a header can be
-    std::uint64_t step_ = 0;   ///< from one header to the next; 0 = unknown yet
+    std::uint64_t step_ = 0;   ///< growth from one header to the next; 0 = not known yet
     std::uint64_t seen_ = 0;   ///< bytes of the stream in earlier blocks
     std::uint64_t last_ = 0;   ///< place of the last good header in the stream
     std::uint64_t last_value_ = 0;
-    std::int64_t last_ns_ = 0; ///< it was produced after this time
-    bool in_step_ = false;     ///< the next one is expected EVERY bytes after it
+    std::int64_t last_ns_ = 0; ///< the last good header was produced after this time
+    bool in_step_ = false;     ///< the next header is expected EVERY bytes after last_
 };
 
 } // namespace iio_stream::iio

@@ -13,24 +13,26 @@ namespace iio_stream::iio {
 
 namespace {
 
-/// How far the real rate may fall short of the stated one: by one part in this many.
+/// The real rate may be lower than the stated rate by one part in this many.
 constexpr std::int64_t kRateSlack = 64;
 /// A starvation holds its block back for at most this long.
 constexpr std::int64_t kLongestHold = 50'000'000;
 /// A register that takes longer to read is behind a slow bus.
 constexpr std::int64_t kSlowRegister = 2'000'000;
-/// A block's time over this, or so many nanoseconds if that is unknown, is the longest that a read
-/// of the register may take on the thread that moves blocks.
+/// The longest time that a read of the register may take on the thread that moves blocks: the
+/// duration of a block divided by kBlockShare, or kFastRegister nanoseconds if the duration is not
+/// known.
 constexpr std::int64_t kBlockShare = 8;
 constexpr std::int64_t kFastRegister = 100'000;
-/// The last read comes within this time after the last block, and what it takes itself.
+/// The last read comes within this time after the last block, plus the time that the read takes.
 constexpr double kExtraSeconds = 0.05;
-/// A core that takes every sample without a DMA for a loss sets a cleared bit again within some
-/// samples, but no later than this. ADI's HDL (library/common/up_xfer_status.v) passes the bit on
-/// every 64 clocks of the converter, once the one before has arrived.
+/// A core that counts every sample without a DMA as a loss sets a cleared bit again within
+/// kResetSamples samples. The wait for that is limited to these times, in nanoseconds. ADI's HDL
+/// (library/common/up_xfer_status.v) transfers the bit every 64 clocks of the converter, after the
+/// previous transfer has arrived.
 constexpr double kResetSamples = 256, kShortestReset = 200'000, kLongestReset = 20'000'000;
-/// How long before the end the register is read, besides the usual latency of interrupts: the
-/// control thread may wake up late.
+/// The register is read this long before the end, in addition to the usual interrupt latency,
+/// because the control thread might wake up late.
 constexpr std::int64_t kBeforeEnd = 80'000'000;
 
 } // namespace
@@ -48,11 +50,12 @@ void OverflowDetector::reset(std::optional<StatusRegister> overflow_register, do
     if (rate > 0) {
         const double block_ns = static_cast<double>(block_samples) / rate * 1e9;
         block_ns_ = std::llround(std::min(block_ns, 1e15));
-        // A block held back is not requeued: a quarter of the queue can be spared.
+        // A block that is held back is not requeued, so at most a quarter of the queue may be held
+        // back.
         const double spare_ns = block_ns * static_cast<double>(blocks) / 4;
         hold_ns_ = std::llround(std::min(spare_ns, static_cast<double>(kLongestHold)));
     }
-    ahead_ = holds ? 0 : 2 * block_samples; // what read() has not returned
+    ahead_ = holds ? 0 : 2 * block_samples; // blocks that read() has not returned yet
     first_read_deferred_ = overflow_register_ && overflow_register_->access_ns() > kSlowRegister;
     if (!holds || (overflow_register_ && 2 * overflow_register_->access_ns() > hold_ns_))
         hold_ns_ = 0; // the reading would come too late
@@ -84,23 +87,23 @@ void OverflowDetector::ends_at(std::uint64_t position) noexcept
     schedule_last_read();
 }
 
-// A bit that stays clear while the device is off reports every loss from the first sample on. One
-// that does not says nothing until it was cleared after the start.
+// A bit that stays clear while the device is off reports every loss from the first sample on.
+// Otherwise the bit is meaningless until it has been cleared after the start.
 void OverflowDetector::clear()
 {
     if (!overflow_register_)
         return;
-    set_while_idle_ = true; // unless it can be read
+    set_while_idle_ = true; // assumed unless the register can be read
     try {
         if (overflow_register_->take(StatusRegister::Bit::overflow)) {
             const double samples_ns = rate_ > 0 ? 1e9 * kResetSamples / rate_ : kLongestReset;
             const double reset_ns = std::clamp(samples_ns, kShortestReset, kLongestReset);
             (void)sys::wait_for(-1, 0, sys::after(std::llround(reset_ns)));
         }
-        // It stays set: nothing but try_read() is to clear it from here on.
+        // This read does not clear the bit: from here on, only try_read() may do that.
         set_while_idle_ = overflow_register_->is_set(StatusRegister::Bit::overflow);
     } catch (const Error&) {
-        // try_read() will fail as well, and be reported.
+        // try_read() will fail as well, and notes the failure.
     }
 }
 
@@ -130,7 +133,7 @@ void OverflowDetector::restart(const std::function<void()>& switch_on)
     read_requested_.set();
 }
 
-// Where the driver clears the bit, a clear one proves nothing.
+// Where the driver clears the bit, a clear bit proves nothing, so only a set bit is recorded.
 void OverflowDetector::before_enqueue()
 {
     if (!is_read_before_enqueue() || valid_from_ns_.load(std::memory_order_acquire) == 0)
@@ -146,8 +149,8 @@ void OverflowDetector::queued(std::int64_t queued_ns, std::int64_t ns, std::uint
         ended_ns_ = ns;
         return;
     }
-    // With samples arriving steadily, a block that ends later than the rate allows did not end
-    // late: its interrupt came late.
+    // While samples arrive steadily, a block that seems to end later than the rate implies has
+    // ended on time, and its interrupt was late.
     std::int64_t ended = ns;
     if (ended_ns_ != 0 && block_ns_ != 0)
         ended = std::clamp(ended_ns_ + block_ns_ + block_ns_ / kRateSlack,
@@ -181,7 +184,8 @@ void OverflowDetector::completed(std::uint64_t position, std::int64_t ns,
 
 bool OverflowDetector::report(detail::SampleTracker& tracker, std::int64_t now_ns)
 {
-    if (valid_from_ns_.load(std::memory_order_acquire) == 0) { // there is no register to read
+    // There is no register, or it has not been read yet.
+    if (valid_from_ns_.load(std::memory_order_acquire) == 0) {
         report_unconfirmed(tracker);
         return true;
     }
@@ -227,7 +231,7 @@ void OverflowDetector::finish(detail::SampleTracker& tracker)
     if (valid_from_ns_ != 0) {
         while (const auto reading = take_reading())
             apply_reading(*reading, tracker);
-        if (last_read_failed_) { // the device is gone, and losses since then are not known
+        if (last_read_failed_) { // the device is gone, and later losses are not known
             const std::int64_t now = sys::monotonic_ns();
             report_gap(tracker, gap_of(RegisterReading{since_ns_, now, now, true, false}));
         }
@@ -240,7 +244,7 @@ std::chrono::nanoseconds OverflowDetector::check()
     const bool in_turn = !read_requested_.is_set();
     read_requested_.clear();
     const std::chrono::nanoseconds next = overflow_register_ ? check_register() : kReadInterval;
-    if (in_turn) // the rate at times without a loss counts too
+    if (in_turn) // the rate in times without losses counts too
         (void)rates_->highest();
     return next;
 }
@@ -257,7 +261,7 @@ std::uint64_t OverflowDetector::extra_samples_at_end() const noexcept
 std::chrono::nanoseconds OverflowDetector::check_register()
 {
     if (std::exchange(first_read_deferred_, false))
-        return std::chrono::nanoseconds(0); // not while the stream waits to be started
+        return std::chrono::nanoseconds(0); // the start of the stream must not wait for the read
     const bool starved = starved_since_read_.exchange(false, std::memory_order_relaxed);
     if (!try_read())
         return std::chrono::nanoseconds(kShortestReadInterval);
@@ -268,7 +272,7 @@ std::chrono::nanoseconds OverflowDetector::check_register()
     return left.count() > 0 ? std::min(next, left) : next;
 }
 
-// False if the source thread has not used the earlier readings yet.
+// Returns false if the source thread has not used the earlier readings yet.
 bool OverflowDetector::try_read()
 {
     const std::lock_guard lock(register_mutex_);
@@ -278,9 +282,9 @@ bool OverflowDetector::try_read()
     return true;
 }
 
-// The first read after the start is doubtful. A core that sets the bit without a DMA has set it
-// before; others may have while they were being switched on. The queue can be full only on the
-// source thread, which also empties it, so the newest reading may be changed.
+// The first read after the start is unreliable. A core that sets the bit without a DMA has set it
+// before the start; other cores may have set it while they were being switched on. readings_ can be
+// full only on the source thread, which also empties it, so the newest reading may be changed.
 void OverflowDetector::read_register(bool only_set)
 {
     const bool first = since_ns_ == begun_ns_;
@@ -310,8 +314,9 @@ void OverflowDetector::read_register(bool only_set)
 
 void OverflowDetector::request_read(std::int64_t now_ns)
 {
-    // If the queue keeps running empty, not every pause waits for a reading: the control thread
-    // then reads the register every kShortestReadInterval, for all starvations since.
+    // If the queue runs empty again and again, not every pause requests a reading: the control
+    // thread then reads the register every kShortestReadInterval, for all starvations since the
+    // last read.
     starved_since_read_.store(true, std::memory_order_relaxed);
     if (now_ns - requested_ns_ < kShortestReadInterval)
         return;
@@ -320,7 +325,8 @@ void OverflowDetector::request_read(std::int64_t now_ns)
     read_requested_.set();
 }
 
-// A bit set after this time means a sample produced later than those already complete.
+// A bit that is set after `read_ns` concerns samples that the device produced after that time, so
+// all earlier positions are decided.
 void OverflowDetector::decide_until(std::int64_t read_ns)
 {
     const auto mark = marks_.at(read_ns);
@@ -329,8 +335,9 @@ void OverflowDetector::decide_until(std::int64_t read_ns)
 
 std::optional<OverflowDetector::RegisterReading> OverflowDetector::take_reading()
 {
-    // A reading from the midst of a pause is kept until the block after the pause reveals the
-    // pause; a block held back for it cannot wait for the next.
+    // A reading from the middle of a pause is kept until the block after the pause reveals the
+    // pause. If a block is held back for a reading, this reading is used, because the block cannot
+    // wait for the next one.
     const RegisterReading* const next = readings_.front();
     if (next == nullptr ||
         (next->certain && next->before_ns > known_ns_ && (starvation_count_ == 0 || hold_ns_ == 0)))
@@ -339,9 +346,9 @@ std::optional<OverflowDetector::RegisterReading> OverflowDetector::take_reading(
     return readings_.pop();
 }
 
-// The first reading that began after the end of a starvation decides it. One from its midst can
-// only confirm it, and so can any where others clear the bit. A loss after the end is no gap of
-// this stream.
+// The first reading that began after the end of a starvation decides it. A reading from the middle
+// of a starvation can only confirm it. If others clear the bit, every reading can only confirm it.
+// A loss after the end is not a gap of this stream.
 void OverflowDetector::apply_reading(RegisterReading reading, detail::SampleTracker& tracker)
 {
     if (reading.overflowed) {
@@ -355,9 +362,9 @@ void OverflowDetector::apply_reading(RegisterReading reading, detail::SampleTrac
         loss_found_ = loss_found_ || reading.certain;
         cleared_ns_ = reading.read_ns;
     }
-    // A read that finds the bit set clears it, also for a pause in progress that becomes known only
-    // later; so does the first read if the bit was set by idling. A clear bit does not rule out
-    // such a pause.
+    // A read that finds the bit set clears it, even during a pause that becomes known only later.
+    // The first read does the same if the core set the bit while it was idle. A bit that is clear
+    // afterwards does not rule out a loss in such a pause.
     const std::int64_t first_read_ns =
         set_while_idle_ ? valid_from_ns_.load(std::memory_order_relaxed) : 0;
     const std::int64_t cleared_ns =
@@ -371,8 +378,8 @@ void OverflowDetector::apply_reading(RegisterReading reading, detail::SampleTrac
     decide_until(reading.before_ns);
 }
 
-// A set bit covers all pauses since it was last read, and the time between them: something was lost
-// in one or the other.
+// A set bit covers all pauses since it was last read, and the time between them: the loss was
+// somewhere in this time.
 bool OverflowDetector::mark_confirmed(const RegisterReading& reading)
 {
     std::size_t joint = starvation_count_;
@@ -405,7 +412,7 @@ bool OverflowDetector::mark_confirmed(const RegisterReading& reading)
     return true;
 }
 
-// What the FIFO holds of the first pause may come after the second.
+// The FIFO can deliver samples of the first pause after the second pause.
 OverflowDetector::Starvation OverflowDetector::merge(const Starvation& a, const Starvation& b)
 {
     return {
@@ -420,8 +427,9 @@ Gap OverflowDetector::gap_of(const Starvation& s)
             s.confirmed ? Evidence::overflow_bit : Evidence::starvation};
 }
 
-// No starvation explains the loss. It is anywhere between the samples that were complete at the
-// previous read and those that had been produced when the bit was found set.
+// The gap of a reading without regard to starvations: the loss can lie anywhere between the samples
+// that were complete at the previous read and the samples that had been produced when the bit was
+// found set.
 Gap OverflowDetector::gap_of(const RegisterReading& reading) const
 {
     const detail::Mark first = marks_.at(reading.since_ns).value_or(detail::Mark{0, 0});
@@ -434,8 +442,9 @@ Gap OverflowDetector::gap_of(const RegisterReading& reading) const
             reading.certain ? 1U : 0U, all, Evidence::overflow_bit};
 }
 
-// Whether a set bit means a loss among the samples that are wanted: it was found before the last of
-// them was produced, or before the end of a pause, after which a block came.
+// Whether a set bit means a loss before the end of the stream. It does if the whole gap is before
+// the end, or if the bit was read before the last sample was produced, or before the end of a pause
+// that a block followed.
 bool OverflowDetector::is_before_end(const RegisterReading& reading, const Gap& place) const
 {
     if (end_ == kUnknown || place.offset_max < end_)
@@ -446,7 +455,8 @@ bool OverflowDetector::is_before_end(const RegisterReading& reading, const Gap& 
     return starvation_count_ > 0 && reading.read_ns <= starvations_[starvation_count_ - 1].end_ns;
 }
 
-// Early enough for a bit then found set to be certainly before the last sample: see gap_of().
+// Schedules the last read early enough that a bit found set then means a loss before the last
+// sample (see gap_of()).
 void OverflowDetector::schedule_last_read() noexcept
 {
     std::int64_t at_ns = INT64_MAX;
@@ -481,9 +491,9 @@ void OverflowDetector::remove(std::size_t index)
     --starvation_count_;
 }
 
-// An upper bound: the rate may have changed since the start, so it is read now, after the interval.
-// For a pause much shorter than the usual latency of an interrupt, which is included anyway, a
-// recent reading will do.
+// Returns an upper bound. The rate may have changed since the start, so it is read now, after the
+// interval. If the interval is much shorter than the usual interrupt latency, which is included
+// anyway, a recent reading of the rate suffices.
 std::uint64_t OverflowDetector::samples_in(std::int64_t ns, std::int64_t until_ns) const noexcept
 {
     const bool is_short = ns < detail::kUsualInterruptLatency + RateWatch::kFresh / 2;

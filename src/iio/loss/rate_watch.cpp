@@ -25,7 +25,7 @@ double RateWatch::highest() noexcept
     if (!file_.valid())
         return highest;
     const auto now = sys::read_number(file_.get());
-    if (!now && errno != ENODEV) // a device that is gone has changed nothing since
+    if (!now && errno != ENODEV) // an unplugged device has not changed its rate since
         highest = 0;
     while (now && *now > highest && !highest_.compare_exchange_weak(highest, *now))
         ;

@@ -10,12 +10,12 @@
 
 namespace iio_stream::iio {
 
-/// The sample rate of a running device: any program may change it meanwhile, and most drivers allow
-/// that.
+/// The sample rate of a running device. Any program can change it during a stream, and most drivers
+/// allow that.
 /// Thread: any, after reset().
 class RateWatch {
 public:
-    /// Adds a folder of sysfs whose files change the rate. An AD9361 has one clock for both
+    /// Adds a sysfs folder whose files can change the rate. An AD9361 has one clock for both
     /// directions, with attributes at the chip and at each converter.
     void watch(const std::string& folder) { written_.add(folder); }
     /// Notices writes to these files from now on.
@@ -24,33 +24,31 @@ public:
     /// empty = none, and the rate is constant.
     void reset(const std::string& file, double rate);
     /// Reads the attribute and returns the highest rate seen by any of these calls. 0 = unknown:
-    /// there is none, or it cannot be read now.
+    /// the stream has no rate, or the attribute cannot be read now.
     double highest() noexcept;
-    /// The same, from a reading up to kFresh old at `now_ns`: reading sysfs costs as much as a
-    /// block of 64 KiB.
+    /// The same, from a reading that is up to kFresh nanoseconds old at `now_ns`, because a read
+    /// from sysfs costs as much as a block of 64 KiB.
     double highest_lately(std::int64_t now_ns) noexcept;
     static constexpr std::int64_t kFresh = 10'000'000;
-    /// How often these calls have found another rate than the call before, and the rate of the last
-    /// one.
+    /// The number of readings that found a different rate from the previous reading, and the rate
+    /// of the last reading.
     unsigned changes() const noexcept { return changes_; }
     double latest() const noexcept { return latest_; }
 
-    /// Reads it if a file in those folders was written: a rate that goes up and down again counts
-    /// if it lasts until then.
+    /// Reads the rate if a file in the watched folders was written. A rate that rises and falls
+    /// again counts if it lasts until this call.
     void read_if_written() noexcept;
-    int written_fd() const noexcept
-    {
-        return written_.fd();
-    } ///< readable when read_if_written() is due
+    /// Readable when read_if_written() is due.
+    int written_fd() const noexcept { return written_.fd(); }
 
 private:
     sys::UniqueFd file_;
     sys::FileWatch written_;
     std::atomic<double> highest_{0};
-    std::atomic<double> latest_highest_{0}; ///< what highest() returned
-    std::atomic<double> latest_{0};         ///< the rate that it has read
+    std::atomic<double> latest_highest_{0}; ///< last result of highest()
+    std::atomic<double> latest_{0};         ///< the rate that highest() last read
     std::atomic<unsigned> changes_{0};
-    std::atomic<std::int64_t> read_ns_{0}; ///< when; 0 = not yet
+    std::atomic<std::int64_t> read_ns_{0}; ///< time of that read; 0 = none yet
 };
 
 } // namespace iio_stream::iio

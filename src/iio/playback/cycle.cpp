@@ -33,7 +33,7 @@ void Cycle::clear() noexcept
     rounds_ = 0;
 }
 
-// The last block stays free: the source needs one to find out that nothing more comes.
+// The last block stays free, because the source needs one to find out that no samples follow.
 void Cycle::keep(Block filled)
 {
     if (leases_.size() + 1 >= pool_->count())
@@ -57,9 +57,11 @@ void Cycle::close()
         for (const Block& lease : leases_)
             entries_.push_back({lease.index(), lease.bytes()});
     const std::size_t own = entries_.size();
-    // If the device does not take such lengths, several rounds together may have one it takes.
+    // If the device does not accept these lengths, several rounds together can have a length that
+    // it accepts.
     copy(std::move(free), whole ? given_ : std::lcm(given_, align_), whole ? 1 : 2);
-    // A device that repeats one block gets the longest: repeating a few samples is a lot of work.
+    // A device that repeats a single block gets the longest one, because repeating a few samples is
+    // a lot of work.
     if (entries_.size() > own && entries_[own].bytes % given_ == 0)
         std::rotate(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(own),
                     entries_.end());
@@ -75,9 +77,9 @@ void Cycle::close()
                 what + " without a seam: no block is free for a copy", "raise --blocks");
 }
 
-// As many units as there is room for, in at least `least` blocks of nearly equal length, as a short
-// one leaves little time. Each block gets whole units if they fit: a device that repeats by itself
-// needs only one.
+// Copies as many units as there is room for, into at least `least` blocks of nearly equal length,
+// because a short block leaves little time. Each block gets whole units if they fit, because a
+// device that repeats by itself needs only one block.
 void Cycle::copy(std::vector<EmptyBlock> blocks, std::size_t unit, std::size_t least)
 {
     const bool fits = unit <= pool_->block_size() && blocks.size() >= least;
@@ -94,7 +96,7 @@ void Cycle::copy(std::vector<EmptyBlock> blocks, std::size_t unit, std::size_t l
     std::size_t lease = 0, within = 0;
     for (EmptyBlock& block : blocks) {
         if (bytes == 0)
-            break; // goes back to the pool
+            break; // the remaining blocks go back to the pool
         const std::size_t part = std::min(chunk, bytes);
         const CpuWrite out{block};
         for (std::size_t done = 0; done < part;) {

@@ -8,10 +8,10 @@
 
 namespace iio_stream::iio {
 
-/// The samples that cyclic=on repeats. If the pool has blocks left when all samples have come, they
-/// are filled with copies: a single block, which the device can hold only once, gets a successor,
-/// and the CPU need not keep up with very short blocks.
-/// Owns: leases of the blocks that came, and the copies.
+/// The samples that cyclic=on repeats. If the pool has blocks left when all samples have arrived,
+/// they are filled with copies. A single block, which can be in the device's queue only once, then
+/// has a successor, and the CPU does not have to keep up with very short blocks.
+/// Owns: leases of the blocks that have arrived, and the copies.
 /// Thread: the sink's.
 class Cycle {
 public:
@@ -20,26 +20,28 @@ public:
         std::size_t index, bytes;
     };
 
-    /// `align`: DMA addresses and lengths are multiples of it; `device` is used in messages.
+    /// `align`: DMA addresses and lengths must be multiples of this many bytes. `device`: the name
+    /// of the device, for messages.
     void reset(BlockPool& pool, std::size_t align, std::string device);
-    /// Throws if there is no room for it.
+    /// Adds a block. Throws if there is no room for it.
     void keep(Block filled);
-    /// All samples have come: makes the copies. Throws if they cannot be repeated without a seam.
+    /// Call when all samples have arrived. Makes the copies. Throws if the samples cannot be
+    /// repeated without a seam.
     void close();
     void clear() noexcept;
 
     bool closed() const noexcept { return !entries_.empty(); }
     /// Whether the first entry alone, repeated, plays all samples.
     bool fits_one() const noexcept { return entries_.front().bytes % given_ == 0; }
-    std::size_t bytes() const noexcept { return given_; } ///< of all samples
+    std::size_t bytes() const noexcept { return given_; } ///< bytes of all samples
     const std::vector<Entry>& entries() const noexcept { return entries_; }
     const std::vector<Block>& leases() const noexcept { return leases_; }
 
-    /// This many more bytes have been played.
+    /// Notes that `bytes` more bytes have been played.
     void played(std::size_t bytes) noexcept;
-    /// How often all samples were played, without the first time.
+    /// How often all samples have been played again after the first time.
     std::uint64_t repeats() const noexcept { return rounds_ == 0 ? 0 : rounds_ - 1; }
-    /// Leases not played yet.
+    /// Number of leases that have not been played yet.
     std::size_t waiting() const noexcept { return leases_.size() - heard_; }
 
 private:
@@ -53,9 +55,9 @@ private:
     std::vector<Entry> entries_;
     std::size_t given_ = 0; ///< bytes of all leases
     std::uint64_t rounds_ = 0;
-    std::size_t into_round_ = 0;  ///< bytes
+    std::size_t into_round_ = 0;  ///< bytes played in the current round
     std::size_t heard_ = 0;       ///< leases played
-    std::size_t heard_bytes_ = 0; ///< up to the end of the last one
+    std::size_t heard_bytes_ = 0; ///< bytes up to the end of the last played lease
 };
 
 } // namespace iio_stream::iio

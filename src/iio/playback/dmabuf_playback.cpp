@@ -33,7 +33,7 @@ bool DmabufPlayback::prepare(const StreamInfo& stream, BlockPool& pool, int canc
 
 void DmabufPlayback::enqueue(std::size_t index, std::size_t bytes)
 {
-    // A block taken for played turns out not to have been: the kernel had no status for it.
+    // The block counted as played, because the kernel had no status for it, but it was not played.
     if (queue_.enqueue(index, bytes) == DmabufQueue::Put::stuck)
         throw Error(Fault::device, EIO, "DMA from", "a block for " + context_.name,
                     "the DMA driver refused it, and it was not played",
@@ -63,7 +63,7 @@ void DmabufPlayback::count_completion(const Completion& done)
     ended_ns_ = std::max(ended_ns_, done.ns);
 }
 
-// With two of them queued, it did not run empty during that read.
+// With two blocks queued, the device has not run empty during the read of the register.
 bool DmabufPlayback::is_supplied() const
 {
     return context_.counts.given >= context_.counts.moves + 2;
@@ -92,7 +92,7 @@ public:
     void service() override;
     std::size_t pending() const noexcept override { return playing_.size(); }
     void flush() override;
-    void drain() override {} // everything was waited for before
+    void drain() override {} // all blocks have been played already
     void close() noexcept override;
 
 private:
@@ -124,17 +124,18 @@ void DmabufOnce::submit(Block filled)
         switch_on();
 }
 
-// The device takes multiples of its bus width: zeros follow the last samples of the stream.
+// The device accepts only multiples of its bus width, so zeros follow the last samples of the
+// stream.
 std::size_t DmabufOnce::padded(const Block& filled)
 {
     if (filled.offset() != 0)
         throw Error(Fault::device, ENOTSUP, "play", "a part of a block on " + context_.name,
                     "a DMABUF is played from its beginning",
-                    "path=fileio plays what --on-gap zero-fill has cut up");
+                    "path=fileio plays blocks that --on-gap zero-fill has split");
     if (padded_) {
         count(context_.counts.underflows);
         remark_ = "the device takes multiples of " + std::to_string(align_) +
-                  " bytes: where samples came late, zeros were played for the rest of one, which "
+                  " bytes: where samples came late, zeros filled up the last multiple, which "
                   "counts as an underflow";
     }
     const std::size_t bytes = detail::round_up(filled.bytes(), align_);
@@ -149,7 +150,7 @@ std::size_t DmabufOnce::padded(const Block& filled)
     return bytes;
 }
 
-// No block follows: plays fewer blocks than the prefill, too.
+// No block follows, so the blocks are played even if they are fewer than the prefill.
 void DmabufOnce::flush()
 {
     if (!enabled_ && !playing_.empty())
@@ -169,7 +170,7 @@ void DmabufOnce::service()
     const std::int64_t now = sys::monotonic_ns();
     if (enabled_ && now >= progress_ns_ + timeout_ns_)
         fail_late();
-    // The rest of the prefill does not come: other sinks hold the blocks, or the source is slow.
+    // The rest of the prefill has not arrived: other sinks hold the blocks, or the source is slow.
     if (!enabled_ && now >= submitted_ns_ + patience_ns_)
         switch_on();
 }

@@ -8,7 +8,7 @@
 
 namespace iio_stream::iio {
 
-/// What both ways of playing DMABUFs share, once or repeatedly; the CPU sees only fences.
+/// The common part of playing DMABUFs once and of repeating them. The CPU handles only fences.
 class DmabufPlayback : public Playback {
 public:
     explicit DmabufPlayback(const PlaybackContext& context)
@@ -22,9 +22,9 @@ public:
     bool is_supplied() const override;
 
 protected:
-    /// Queues a block that the device is not to repeat.
+    /// Queues a block that the device plays once.
     void enqueue(std::size_t index, std::size_t bytes);
-    /// Switches the device on, with everything that is queued.
+    /// Switches the device on with all blocks that are queued.
     void switch_on();
     /// Counts a block that has ended, and an underflow if the device had nothing to play before it.
     /// Throws if the block was not played.

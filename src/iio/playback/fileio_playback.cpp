@@ -14,15 +14,16 @@ namespace iio_stream::iio {
 
 namespace {
 
-constexpr std::uint64_t kKernelBlocks = 2; ///< of a DMA buffer, by write()
+constexpr std::uint64_t kKernelBlocks = 2; ///< kernel blocks that write() uses with a DMA buffer
 
-/// Plays by write(): the kernel copies into two blocks of its own and plays them in turn, or into
-/// its software FIFO (kfifo), which has no blocks.
+/// Plays by write(). The kernel copies the samples into two blocks of its own and plays these in
+/// turn, or copies them into its software FIFO (kfifo), which has no blocks.
 class FileioPlayback final : public Playback {
 public:
     explicit FileioPlayback(const PlaybackContext& context) : Playback(context) {}
 
-    bool may_block() const noexcept override { return true; } // write() copies, hence a worker
+    // write() copies, so a worker thread calls it.
+    bool may_block() const noexcept override { return true; }
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
     void submit(Block filled) override;
     void service() override;
@@ -43,9 +44,9 @@ private:
 
     std::size_t kernel_block_ = 0; ///< in bytes
     std::size_t in_block_ = 0;     ///< bytes in the kernel block being filled
-    std::size_t room_ = 0;         ///< of all kernel blocks, when the device has none
+    std::size_t room_ = 0;         ///< bytes in all kernel blocks when all are free
     bool dma_ = true;
-    std::size_t next_ = 0; ///< of the cycle's leases
+    std::size_t next_ = 0; ///< index of the cycle's next lease
     bool repeating_ = false;
 };
 
@@ -54,7 +55,7 @@ bool FileioPlayback::prepare(const StreamInfo& stream, BlockPool& pool, int canc
     reset(stream, pool, cancel);
     const std::size_t sample = context_.format.sample_bytes;
     dma_ = context_.dir.is_dma();
-    // The software FIFO is one piece, of at most what kmalloc() gives.
+    // The software FIFO is one allocation, limited to what kmalloc() can allocate.
     const std::size_t most = dma_ ? kMaxKernelBlock : kMaxKernelBlock / 2;
     const std::size_t scans = std::min(stream.block_size, most) / sample;
     kernel_block_ = scans * sample;
@@ -99,8 +100,8 @@ void FileioPlayback::service()
         count(context_.counts.repeats);
 }
 
-// A block is queued with its last sample, which is written by itself: until then the device may
-// still run empty.
+// The kernel queues a block when its last sample is written. That sample is written separately,
+// because the device can still run empty until then.
 std::size_t FileioPlayback::piece(std::size_t bytes) const noexcept
 {
     const std::size_t left = kernel_block_ - in_block_, last = context_.format.sample_bytes;
@@ -146,28 +147,30 @@ void FileioPlayback::wrote(std::size_t bytes)
     PlaybackCounts& counts = context_.counts;
     count(counts.moves);
     if (dma_ && counts.given >= kKernelBlocks)
-        counts.begun = true; // what was there before has made room
+        counts.begun = true; // earlier blocks were played and have made room
     in_block_ = dma_ ? (in_block_ + bytes) % kernel_block_ : 0;
     if (in_block_ == 0)
         count(counts.given);
 }
 
-// A DMA buffer reports the bytes it has room for, the software FIFO the samples it holds.
+// A DMA buffer reports the number of bytes it has room for; the software FIFO reports the number of
+// samples it holds.
 bool FileioPlayback::all_played() const
 {
     const std::size_t available = context_.dir.data_available();
     return dma_ ? available >= room_ : available == 0;
 }
 
-// The kernel plays only whole blocks of its own, and discards what it has not played when disabled:
-// pads the last one with zeros and waits for the device as long as it plays.
+// The kernel plays only whole kernel blocks, and discards unplayed samples when the buffer is
+// disabled. The last block is therefore padded with zeros, and the function waits while the device
+// plays.
 void FileioPlayback::drain()
 {
     static constexpr std::array<std::byte, 4096> kZeros{};
     if (!enabled_)
         return;
     if (in_block_ != 0)
-        remark_ = "the kernel plays whole blocks by write(): " +
+        remark_ = "with write(), the kernel plays only whole blocks: " +
                   std::to_string((kernel_block_ - in_block_) / context_.format.sample_bytes) +
                   " samples of zeros follow the last one";
     while (in_block_ != 0)

@@ -20,8 +20,8 @@ namespace iio_stream::iio {
 namespace {
 
 constexpr std::size_t kFewestBlocks = 2;
-/// How often a repetition by the hardware is checked: poll() does not report that the device is
-/// gone.
+/// Interval at which a repetition by the hardware is checked, because poll() does not report that
+/// the device is gone.
 constexpr std::int64_t kGoneCheckNs = 200'000'000;
 
 /// Plays by copying samples into the kernel's own blocks, which the device plays in turn, or one of
@@ -32,10 +32,8 @@ public:
     {}
     ~MmapPlayback() override { close(); }
 
-    bool may_block() const noexcept override
-    {
-        return true;
-    } // it copies, and waits for a free block
+    // submit() copies, and waits for a free block.
+    bool may_block() const noexcept override { return true; }
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
     void submit(Block filled) override;
     void service() override;
@@ -60,19 +58,19 @@ private:
     void repeat_in_hardware(std::size_t bytes);
 
     MmapBlocks queue_;
-    detail::Fifo<Block> playing_;   ///< copied, and not yet played to their end
-    std::vector<std::size_t> ends_; ///< by block of the kernel's: how many of playing_ end in it
-    std::size_t carried_ends_ = 0;  ///< how many end in the bytes that are carried
+    detail::Fifo<Block> playing_;   ///< copied, but not yet completely played
+    std::vector<std::size_t> ends_; ///< by kernel block: how many of playing_ end in it
+    std::size_t carried_ends_ = 0;  ///< how many of playing_ end in the carried bytes
     std::size_t last_ = 0;          ///< the block queued last
-    std::vector<std::size_t> free_; ///< blocks that neither the device has nor samples wait in
+    std::vector<std::size_t> free_; ///< blocks that the device does not have
     std::size_t align_ = 1;
     std::int64_t submitted_ns_ = 0;
-    /// Bytes at the start of the block free_.back() that are too few for the device's bus; the next
-    /// samples follow.
+    /// Number of bytes at the start of the block free_.back() that are too few for the device's
+    /// bus. The next samples are appended to them.
     std::size_t carried_ = 0;
-    bool repeating_ = false;   ///< in software
-    std::size_t next_ = 0;     ///< of the cycle's leases
-    std::size_t within_ = 0;   ///< bytes of it that are queued
+    bool repeating_ = false;   ///< repeats in software
+    std::size_t next_ = 0;     ///< index of the cycle's current lease
+    std::size_t within_ = 0;   ///< bytes of that lease that are queued
     std::uint64_t played_ = 0; ///< bytes that were repeated
     std::uint64_t round_ = 1;  ///< bytes of all leases
 };
@@ -120,12 +118,13 @@ void MmapPlayback::submit(Block filled)
         const CpuRead data{filled};
         play(data.bytes());
     }
-    // The lease is kept until its last sample was played: what is delivered has left the device.
+    // The lease is kept until its last sample has been played, so that samples count as delivered
+    // only after they have left the device.
     playing_.push(std::move(filled));
     ++(carried_ != 0 ? carried_ends_ : ends_[last_]);
 }
 
-// What is less than the width of the device's bus waits for the samples that follow.
+// A rest that is smaller than the width of the device's bus waits for the samples that follow.
 void MmapPlayback::play(std::span<const std::byte> samples)
 {
     while (!samples.empty()) {
@@ -140,7 +139,7 @@ void MmapPlayback::play(std::span<const std::byte> samples)
             free_.push_back(index);
             return;
         }
-        if (carried_ != 0) { // before the device has the block, which the kernel may then reuse
+        if (carried_ != 0) { // copied before the kernel gets the block and may reuse it
             const std::size_t after = take_free_block();
             std::memcpy(queue_.bytes(after).data(), block.data() + whole, carried_);
             free_.push_back(after);
@@ -151,7 +150,7 @@ void MmapPlayback::play(std::span<const std::byte> samples)
     }
 }
 
-// A block that the device had to wait for follows an underflow.
+// If the device had to wait for a block, this counts as an underflow.
 void MmapPlayback::queue(std::size_t index, std::size_t bytes)
 {
     if (queue_.enqueue(index, bytes))
@@ -187,8 +186,8 @@ void MmapPlayback::await_device()
                     "stopped before all was played");
 }
 
-// Takes back what the device has played. With a FIFO that repeats the samples itself, some kernels
-// return a cyclic block as if it had been played.
+// Takes back the blocks that the device has played. With a FIFO that repeats the samples itself,
+// some kernels return a cyclic block as if it had been played.
 void MmapPlayback::collect()
 try {
     while (const auto done = queue_.dequeue()) {
@@ -204,7 +203,7 @@ try {
         if (repeating_)
             context_.counts.repeats =
                 std::max<std::uint64_t>((played_ += done->bytes) / round_, 1) - 1;
-        // The block at the back is the one that samples are waiting in.
+        // This block goes to the front, because carried samples may wait in the block at the back.
         free_.insert(free_.begin(), done->index);
     }
 } catch (const Error& error) {
@@ -238,12 +237,13 @@ void MmapPlayback::service()
         return;
     if (enabled_ && now >= progress_ns_ + timeout_ns_)
         fail_late();
-    // The rest of the prefill does not come: other sinks hold the blocks, or the source is slow.
+    // The rest of the prefill has not arrived: other sinks hold the blocks, or the source is slow.
     if (!enabled_ && now >= submitted_ns_ + patience_ns_)
         switch_on();
 }
 
-// No block follows: the last samples are played, and fewer blocks than the prefill, too.
+// No block follows, so the last samples are played, even if there are fewer blocks than the
+// prefill.
 void MmapPlayback::flush()
 {
     if (context_.cyclic != Cyclic::off)
@@ -265,7 +265,7 @@ void MmapPlayback::queue_carried()
     queue(index, std::exchange(carried_, 0) + pad);
 }
 
-// A whole block of rounds, however few samples a round has.
+// Queues a whole block of repeated rounds, however few samples a round has.
 void MmapPlayback::queue_repeated()
 {
     const std::size_t index = take_free_block();
@@ -288,8 +288,8 @@ void MmapPlayback::queue_repeated()
         switch_on();
 }
 
-// The hardware repeats one block without an interrupt. Only what one block holds can be repeated
-// so.
+// The hardware repeats one block without an interrupt, so it can repeat only samples that fit into
+// one block.
 void MmapPlayback::begin_repeating()
 {
     if (enabled_ || repeating_ || cycle_.leases().empty())
@@ -336,7 +336,7 @@ void MmapPlayback::repeat_in_hardware(std::size_t bytes)
     PlaybackCounts& counts = context_.counts;
     counts.since_ns = sys::monotonic_ns();
     counts.repeating = Repeating::hardware;
-    // For the underflow register: it plays, and never runs empty.
+    // For UnderflowRegisterWatch: the device plays and never runs empty.
     counts.given = 4;
     counts.moves = 1;
     counts.begun = true;
@@ -344,13 +344,13 @@ void MmapPlayback::repeat_in_hardware(std::size_t bytes)
     detail::add_clause(remark_, "repeated in hardware: the DMA restarts the same block each time");
 }
 
-// With two of them queued, it did not run empty during that read.
+// With two blocks queued, the device has not run empty during the read of the register.
 bool MmapPlayback::is_supplied() const
 {
     return context_.counts.given >= context_.counts.moves + 2;
 }
 
-// A stream that ends before the prefill has not called flush().
+// If the stream ends before the prefill is complete, flush() has not been called.
 void MmapPlayback::drain()
 {
     if (context_.counts.repeating == Repeating::hardware)

@@ -9,7 +9,7 @@
 
 namespace iio_stream::iio {
 
-// Hardware does not count: as many as it has had time for.
+// Hardware does not count repetitions, so this returns as many as it has had time for.
 std::uint64_t PlaybackCounts::repeats_at(double rate) const noexcept
 {
     const std::int64_t since = since_ns, until = until_ns;
@@ -29,8 +29,8 @@ void Playback::reset(const StreamInfo& stream, BlockPool& pool, int cancel)
     cycle_.reset(pool, context_.dir.alignment(), context_.name);
 }
 
-// Blocks that wait here are missing at a source that samples at its own pace. Those of a source
-// that keeps up with the device are a block's time apart.
+// Blocks that wait here are not available to a source that samples at its own pace. The blocks of a
+// source that follows the device come one block duration apart.
 void Playback::plan_prefill(const StreamInfo& stream, std::size_t blocks,
                             std::size_t bytes) noexcept
 {

@@ -10,24 +10,25 @@
 
 namespace iio_stream::iio {
 
-/// Values of `cyclic=`; `on` is hardware if it can, otherwise software.
+/// Values of `cyclic=`. `on` means hardware if the hardware can repeat the samples, otherwise
+/// software.
 enum class Cyclic { off, on, hardware, software };
 
 /// PlaybackStats while they are counted; read on any thread.
 struct PlaybackCounts {
     std::atomic<Repeating> repeating{Repeating::no};
-    std::atomic<std::int64_t> since_ns{0},
-        until_ns{0};                             ///< when hardware repeats; 0: not yet, still
-    std::atomic<std::uint64_t> round_samples{0}; ///< of what is repeated
+    /// Start and end of the repetition by hardware; 0 = not yet.
+    std::atomic<std::int64_t> since_ns{0}, until_ns{0};
+    std::atomic<std::uint64_t> round_samples{0}; ///< samples that are repeated
     std::atomic<std::uint64_t> underflows{0}, repeats{0}, unverified{0};
-    std::atomic<std::uint64_t> moves{0}; ///< signs of life; by DMABUF: blocks played
-    std::atomic<std::uint64_t> given{0}; ///< blocks to be played
+    std::atomic<std::uint64_t> moves{0}; ///< signs of progress; with DMABUFs: blocks played
+    std::atomic<std::uint64_t> given{0}; ///< blocks given to the device
     std::atomic<bool> begun{false};      ///< the first block was played
 
     std::uint64_t repeats_at(double rate) const noexcept;
 };
 
-/// What both ways of playing share: the open buffer.
+/// The open buffer and the settings that all ways of playing share.
 struct PlaybackContext {
     BufferDir& dir;
     const BufferFile& file;
@@ -39,8 +40,8 @@ struct PlaybackContext {
     double rate = 0; ///< samples per second; 0 = unknown
 };
 
-/// A way to get samples into a local buffer: DMABUFs, blocks of the kernel's that are mapped, or
-/// write(). Thread: like Sink's functions of the same names.
+/// A way to get samples into a local buffer: by DMABUFs, by mapped blocks of the kernel, or by
+/// write(). Thread: as for the functions of Sink with the same names.
 class Playback {
 public:
     virtual ~Playback() = default;
@@ -54,10 +55,11 @@ public:
     virtual void flush() = 0;
     virtual void drain() = 0; ///< waits until the device has played everything
     virtual void close() noexcept = 0;
-    /// Whether the device has samples to play, and did not run empty meanwhile unless that is
-    /// counted. Any thread, once counts.begun is set.
+    /// Whether the device has samples to play and has not run empty during a read of the underflow
+    /// register, apart from underflows that are counted already. Thread: any, after counts.begun is
+    /// set.
     virtual bool is_supplied() const = 0;
-    /// What became known about this hop while playing, for the route.
+    /// Facts about this hop that became known during playback, for the route.
     const std::string& remark() const noexcept { return remark_; }
 
 protected:
@@ -66,13 +68,14 @@ protected:
     void enable();
     void note_enabled() noexcept; ///< the device runs from now on
     void reset(const StreamInfo& stream, BlockPool& pool, int cancel);
-    /// Sets prefill_ and patience_ns_ for a queue of that many blocks, of `bytes` each.
+    /// Sets prefill_ and patience_ns_ for a queue of `blocks` blocks of `bytes` bytes each.
     void plan_prefill(const StreamInfo& stream, std::size_t blocks, std::size_t bytes) noexcept;
     static void count(std::atomic<std::uint64_t>& counter) noexcept
     {
         counter.fetch_add(1, std::memory_order_relaxed);
     }
-    /// Nothing was played within the deadline: reports why, as far as it can be known.
+    /// Call if nothing was played within the deadline. Throws an Error with the reason, as far as
+    /// it can be known.
     [[noreturn]] void fail_late() const;
     [[noreturn]] void fail_ended(int error) const;
 
@@ -83,7 +86,7 @@ protected:
     int cancel_ = -1;
     std::string remark_;
     std::size_t prefill_ = 0;      ///< blocks to queue before the device is switched on
-    std::int64_t patience_ns_ = 0; ///< how long the next of them is waited for
+    std::int64_t patience_ns_ = 0; ///< how long to wait for the next of these blocks
 };
 
 std::unique_ptr<Playback> make_dmabuf_playback(const PlaybackContext& context);

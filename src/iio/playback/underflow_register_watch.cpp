@@ -30,7 +30,7 @@ UnderflowRegisterWatch::~UnderflowRegisterWatch()
 
 void UnderflowRegisterWatch::run() noexcept
 try {
-    while (!over_ && !counts_.begun) // a requested read comes after that
+    while (!over_ && !counts_.begun) // a requested read waits for the first block, too
         (void)sys::wait_for(-1, 0, sys::after(kPollInterval));
     if (!counts_.begun)
         return;
@@ -39,10 +39,10 @@ try {
         if (!over_)
             (void)sys::wait_for(read_requested_.fd(), POLLIN, sys::after(kReadInterval));
         read_requested_.clear();
-        check(); // also when it is over: more may be queued
+        check(); // also at the end, because more blocks may be queued
     } while (!over_);
 } catch (const std::exception&) {
-    // Gone with its device, which the blocks will report.
+    // The device is gone, which the blocks will report.
 }
 
 // The block being played may itself have come too late, which is counted when it ends.

@@ -10,10 +10,11 @@
 
 namespace iio_stream::iio {
 
-/// Reads the underflow bit of a DAC's core, once a second and before the last blocks are played: it
-/// shows what the queue does not, such as a DMA that stalls with blocks queued. An empty queue is
-/// found where blocks are queued: DmabufPlayback, MmapBlocks::enqueue() and FileioPlayback. Each
-/// time the bit is set counts as one underflow, unless the queue was found empty in the same time.
+/// Reads the underflow bit of a DAC's core once a second, and before the last blocks are played.
+/// The bit shows underflows that the queue does not show, such as a DMA that stalls while blocks
+/// are queued. DmabufPlayback, MmapBlocks::enqueue() and FileioPlayback detect an empty queue when
+/// they queue a block. Each read that finds the bit set counts as one underflow, unless the queue
+/// was found empty in the same period.
 /// Owns: a thread, because debugfs is slow. Thread: the owner's.
 class UnderflowRegisterWatch {
 public:
@@ -23,13 +24,14 @@ public:
     UnderflowRegisterWatch(const UnderflowRegisterWatch&) = delete;
     ~UnderflowRegisterWatch();
 
-    /// Has the bit read at once: soon nothing is left to play, which also sets it. Any thread.
+    /// Requests a read of the bit at once, because the device will soon have nothing left to play,
+    /// which also sets the bit. Thread: any.
     void request_read() noexcept { read_requested_.set(); }
 
 private:
     void run() noexcept;
     void check();
-    /// Whether the queue shows the underflow, too, that the register shows.
+    /// Whether the queue also shows the underflow that the register shows.
     bool is_shown_by_queue(std::uint64_t underflows, std::uint64_t moves);
 
     StatusRegister overflow_register_;

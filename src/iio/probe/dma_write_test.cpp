@@ -22,11 +22,11 @@ namespace iio_stream::iio {
 
 namespace {
 
-constexpr std::size_t kTestBlocks = 16, kTestBytes = 256 * 1024; ///< at most, per block
+constexpr std::size_t kTestBlocks = 16, kTestBytes = 256 * 1024; ///< largest block in bytes
 constexpr double kTestBlockSeconds = 0.02;                       ///< about the duration of a block
 constexpr std::int64_t kTimeout = 2'000'000'000;
 
-// Pages, whole samples, and a multiple the DMA takes.
+// The size of a block for the test: a multiple of the page, the sample and the DMA alignment.
 std::size_t test_block_bytes(const BufferDir& dir, const Format& format)
 {
     const std::size_t unit =
@@ -39,7 +39,7 @@ std::size_t test_block_bytes(const BufferDir& dir, const Format& format)
     return std::max(most / unit, std::size_t{1}) * unit;
 }
 
-// Switches the device off again, whatever happens.
+// Switches the device on, and off again in the destructor.
 class Enabled {
 public:
     explicit Enabled(BufferDir& dir) : dir_(dir) { dir_.enable(); }
@@ -74,7 +74,7 @@ std::string count_untouched(const Tests& tests, std::size_t bytes)
         return "";
     return std::to_string(untouched) + " of " +
            std::to_string(tests.size() * bytes / detail::kPage) +
-           " pages were not written by the DMA: the kernel may copy them for it (swiotlb)";
+           " pages were not written by the DMA: the kernel may use copies of them (swiotlb)";
 }
 
 } // namespace

@@ -24,7 +24,7 @@ Json read_file()
         const Json json = Json::parse(sys::read_text(file_name()).value_or("{}"), nullptr, false);
         return json.is_object() ? json : Json::object();
     } catch (const Error&) {
-        return Json::object(); // not readable: as if there had been no probe
+        return Json::object(); // an unreadable file counts as no probe
     }
 }
 
@@ -40,9 +40,9 @@ std::optional<PreferredMemory> load_preferred_memory(const std::string& device)
         return PreferredMemory{Memory::parse("memory", at->value("memory", "")),
                                at->value("reason", "")};
     } catch (const Error&) {
-        return std::nullopt; // that heap is gone
+        return std::nullopt; // the heap no longer exists
     } catch (const Json::exception&) {
-        return std::nullopt; // not written by us
+        return std::nullopt; // the file was not written by this program
     }
 }
 

@@ -16,7 +16,8 @@ struct PreferredMemory {
 
 /// The preferred memory of a device, if one was stored under the running kernel.
 std::optional<PreferredMemory> load_preferred_memory(const std::string& device);
-/// Replaces the stored one; returns the file it was written to.
+/// Stores the preferred memory of a device in place of an earlier one. Returns the name of the
+/// file.
 std::string store_preferred_memory(const std::string& device, const PreferredMemory& preferred);
 
 } // namespace iio_stream::iio

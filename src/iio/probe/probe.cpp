@@ -64,7 +64,7 @@ ProbeRow try_memory(Uri source, const Memory& memory, const std::string& control
     return row;
 }
 
-// Whether the device's samples arrive at all, and then how fast.
+// Tests whether the device's samples arrive at all and, if so, how fast.
 ProbeRow probe_memory(const iio::Device& device, const Uri& uri, const Memory& memory,
                       const std::string& controller, std::size_t& block_size)
 {
@@ -98,8 +98,8 @@ std::string number(double value)
     return text;
 }
 
-// Without scatter-gather hardware every segment of a block costs an interrupt, and scattered pages
-// cost more than a copy; with it, pages that files can be written from directly are better.
+// Without scatter-gather hardware, every segment of a block costs an interrupt, and scattered pages
+// cost more than a copy. With it, memory that files can be written from directly is better.
 void recommend(ProbeResult& result)
 {
     const auto find = [&](auto&& is) {
@@ -113,7 +113,8 @@ void recommend(ProbeResult& result)
     const auto looked = [](const ProbeRow& r) { return r.data_arrived.has_value(); };
     if (best == end && std::any_of(result.rows.begin(), end, looked)) {
         result.recommended = Memory{};
-        result.reason = "no DMABUF is known to be written by the DMA itself; read() copies";
+        result.reason =
+            "no DMABUF is known to be written by the DMA itself, so read() is used, which copies";
         return;
     }
     if (best == end)

@@ -12,15 +12,15 @@ namespace {
 
 constexpr const char* kLibiio = "libiio.so.0";
 
-// Version 1 has another interface, under another name.
+// libiio 1.x has a different interface and a different library name.
 std::string how_to_get_libiio()
 {
     void* newer = ::dlopen("libiio.so.1", RTLD_LAZY | RTLD_LOCAL);
     if (newer == nullptr)
         return "sudo apt install libiio0";
     ::dlclose(newer);
-    return "this machine has libiio 1.x, whose interface is another; install 0.x beside it: sudo "
-           "apt install libiio0";
+    return "this machine has libiio 1.x, which has a different interface; install 0.x beside it: "
+           "sudo apt install libiio0";
 }
 
 void* load()
@@ -28,13 +28,13 @@ void* load()
     void* library = ::dlopen(kLibiio, RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
         const char* said = ::dlerror();
-        const std::string why = said == nullptr ? "" : said; // which the next dlopen() frees
+        const std::string why = said == nullptr ? "" : said; // a copy: the next dlopen() frees it
         throw Error(Fault::device, ENOENT, "load", "libiio", why, how_to_get_libiio());
     }
     return library;
 }
 
-/// The name that a function is looked up by, with a type that it is assigned to.
+/// The name of a function. Assigning it to a function pointer looks the function up.
 struct Symbol {
     void* library;
     const char* name;

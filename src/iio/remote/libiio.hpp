@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What we use of libiio 0.x's interface, loaded when a remote context is opened: most machines need
-// none of it.
+// The part of libiio 0.x's interface that is used here. libiio is loaded only when a remote context
+// is opened, because most machines do not need it.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct iio_device;
 
 namespace iio_stream::iio {
 
-/// struct iio_data_format, which libiio 0.x only appends to.
+/// The layout of struct iio_data_format; versions of libiio 0.x only append members to it.
 struct DataFormat {
     unsigned length, bits, shift;
     bool is_signed, is_fully_defined, is_be, with_scale;
@@ -24,11 +24,13 @@ struct DataFormat {
     unsigned repeat;
 };
 
-/// Its functions, iio_ left out. tests/unit/iio/test_libiio.cpp compares them with <iio.h>.
+/// The functions of libiio, without the prefix iio_. tests/unit/iio/test_libiio.cpp compares them
+/// with <iio.h>.
 struct Libiio {
-    /// Loads libiio.so.0 at the first call. Throws a device Error that says what to install.
+    /// Loads libiio.so.0 at the first call. Throws a device Error whose hint names the package to
+    /// install.
     static const Libiio& get();
-    /// A function of it or of what it is linked with; null if there is none.
+    /// Returns a function of libiio or of a library that it is linked with; null if there is none.
     void* find(const char* symbol) const noexcept;
 
     iio_context* (*create_context_from_uri)(const char*);
@@ -73,11 +75,12 @@ struct Libiio {
 
 private:
     Libiio();
-    void* library_; ///< never unloaded: its threads and libxml2's state have no end
+    void* library_; ///< never unloaded: its threads and libxml2's global state cannot be removed
 };
 
-/// While it lives, libxml2 prints nothing on this thread. libiio parses a context's XML with it,
-/// and libxml2 writes its complaints to stderr, quoting the foreign text as it is.
+/// While the object exists, libxml2 prints nothing on this thread. libiio uses libxml2 to parse the
+/// XML of a context, and libxml2 writes errors to stderr, with unescaped quotations of the remote
+/// text.
 class SilentXml {
 public:
     explicit SilentXml(const Libiio& libiio) noexcept;
@@ -86,8 +89,8 @@ public:
 
 private:
     using Handler = void (*)(void*, const char*, ...);
-    void (*set_)(void*, Handler); ///< libxml2's; null where libiio has been built without it
-    Handler handler_ = nullptr;   ///< the one the program had set
+    void (*set_)(void*, Handler); ///< libxml2's function; null if libiio is built without it
+    Handler handler_ = nullptr;   ///< the handler that the program had set
     void* context_ = nullptr;
 };
 

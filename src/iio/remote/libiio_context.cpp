@@ -73,7 +73,7 @@ LibiioContext::LibiioContext(const std::string& uri) : libiio_(Libiio::get())
 {
     const SilentXml silent(libiio_);
     errno = 0;
-    const std::string scratch = uri.c_str(); // libiio 0.24 cuts the port off in place
+    const std::string scratch = uri.c_str(); // a copy: libiio 0.24 cuts off the port in place
     context_ = libiio_.create_context_from_uri(scratch.c_str());
     if (context_ == nullptr)
         throw Error(Fault::device, errno == 0 ? ENODEV : errno, "open the IIO context", uri, {},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Devices of another machine (or of this one through iiod), by libiio; in a build without it each
-// of these throws.
+// Devices of another machine, or of this one through iiod, accessed through libiio. In a build
+// without libiio, all functions except missing_libiio() throw.
 #pragma once
 
 #include "iio/context/context.hpp"
@@ -19,7 +19,7 @@ std::unique_ptr<Source> make_remote_source(const Device& device, const BufferSet
 std::unique_ptr<Sink> make_remote_sink(const Device& device, const BufferSettings& settings,
                                        Options& options);
 
-/// Why no remote context can be opened here; nullopt: one can.
+/// Why no remote context can be opened here; nullopt if one can.
 std::optional<Missing> missing_libiio();
 
 } // namespace iio_stream::iio

@@ -28,7 +28,7 @@ RemoteBuffer::RemoteBuffer(const Device& device, const Format& format, std::size
     }
     const auto ms = static_cast<unsigned>(timeout_ns / 1'000'000);
     (void)!libiio_.context_set_timeout(context.raw(), ms);
-    // A device that cannot be asked uses the default.
+    // If the number cannot be set, the device uses the default.
     (void)!libiio_.device_set_kernel_buffers_count(raw, kRemoteBlocks);
     errno = 0;
     buffer_ = libiio_.device_create_buffer(raw, bytes / sample_bytes_, false);
@@ -38,7 +38,7 @@ RemoteBuffer::RemoteBuffer(const Device& device, const Format& format, std::size
         size != static_cast<ssize_t>(sample_bytes_)) {
         libiio_.buffer_destroy(buffer_);
         throw Error(Fault::device, EPROTO, "open the buffer of", device.name(),
-                    "libiio says that samples have " + std::to_string(size) + " bytes, not " +
+                    "libiio reports samples of " + std::to_string(size) + " bytes, not " +
                         std::to_string(sample_bytes_));
     }
 }

@@ -12,11 +12,11 @@
 
 namespace iio_stream::iio {
 
-/// Blocks of ours the other side has room for: libiio's own default.
+/// Number of our blocks that the remote side has room for; this is libiio's default.
 inline constexpr unsigned kRemoteBlocks = 4;
 
 /// A libiio buffer of a remote device.
-/// Thread: refill() and push() block, on one thread; cancel() from any other.
+/// Thread: refill() and push() block, and are called on one thread; cancel() on any other.
 class RemoteBuffer {
 public:
     RemoteBuffer(const Device& device, const Format& format, std::size_t bytes, bool output,

@@ -52,8 +52,8 @@ public:
         hop.copies = 2;
         hop.cpu = true;
         hop.reason = "a remote device (" + uri_ +
-                     "): copied into libiio's buffer, sent from it, "
-                     "and zeros after the last one";
+                     "): copied into libiio's buffer and sent from it; "
+                     "zeros follow the last block";
         detail::add_clause(hop.reason, tuner_.differences());
         return hop;
     }
@@ -97,20 +97,20 @@ private:
     Tuner tuner_;
     OscillatorPower power_;
     std::unique_ptr<RemoteBuffer> buffer_;
-    std::string power_remark_; ///< about the oscillators, once it has played
+    std::string power_remark_; ///< about the oscillators, after playback
     int cancel_ = -1;
     bool sent_ = false;
     std::atomic<std::uint64_t> zeros_{0}; ///< blocks of zeros that were sent
 };
 
-// At CLOSE the other side discards what its kernel has not played: up to kRemoteBlocks of our
-// blocks, and one that is not full. It takes zeros for that many only after it has played the
-// samples before them.
+// At CLOSE the remote side discards the samples that its kernel has not played: up to kRemoteBlocks
+// of our blocks, and one that is not full. It accepts zeros for that many blocks only after it has
+// played the samples before them.
 void RemoteSink::send_zeros(RemoteBuffer& buffer)
 {
     for (unsigned i = 0; i <= kRemoteBlocks; ++i) {
         if (sys::wait_for(cancel_, POLLIN, 0))
-            return; // the canceller reports
+            return; // the canceller reports the reason
         std::ranges::fill(buffer.data(), std::byte{0});
         push(buffer, buffer.data().size());
         ++zeros_;

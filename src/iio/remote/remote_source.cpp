@@ -24,10 +24,10 @@ namespace iio_stream::iio {
 
 namespace {
 
-/// Streams from a remote device's input. libiio's refill() blocks, so it runs on a thread of its
-/// own; that and the source thread use libiio's buffer in turn. Neither libiio nor iiod reports
-/// losses: only counter= detects them.
-/// Owns: the buffer and that thread.
+/// Streams from a remote device's input. libiio's refill() blocks, so it runs on a separate thread.
+/// That thread and the source thread use libiio's buffer in turn. Neither libiio nor iiod reports
+/// losses, so only counter= detects them.
+/// Owns: the buffer and the thread.
 class RemoteSource final : public Source {
 public:
     RemoteSource(const Device& device, const BufferSettings& settings, Options& options);
@@ -68,14 +68,14 @@ private:
     std::unique_ptr<Counter> counter_;
     std::int64_t timeout_ns_ = 5'000'000'000;
     std::unique_ptr<RemoteBuffer> buffer_;
-    std::size_t at_once_ = 0; ///< bytes of that buffer
+    std::size_t at_once_ = 0; ///< size of buffer_ in bytes
     detail::FillQueue blocks_;
     std::size_t done_ = 0;  ///< bytes in the front block
-    bool flushing_ = false; ///< a part of it is wanted, too
+    bool flushing_ = false; ///< a partly filled block is delivered, too
     detail::FillDeadline deadline_;
     detail::SampleTracker tracker_;
     std::thread thread_;
-    sys::Event filled_, emptied_; ///< whose turn it is
+    sys::Event filled_, emptied_; ///< which thread may use buffer_
     std::atomic<bool> stopping_{false};
     std::atomic<std::ptrdiff_t> got_{0}; ///< bytes in the buffer, or -errno
 };
@@ -119,7 +119,7 @@ bool RemoteSource::prepare(BlockPool& pool, std::string&)
     deadline_.reset(format_, pool);
     using detail::LossDetection;
     tracker_.reset(format_.sample_bytes, counter_ ? LossDetection::available : LossDetection::none);
-    if (counter_) // without a rate: whether it is still the same cannot be asked while streaming
+    if (counter_) // without a rate, because a change of the rate cannot be noticed while streaming
         counter_->reset(pool.block_size());
     stopping_ = false;
     filled_.clear();
@@ -127,7 +127,8 @@ bool RemoteSource::prepare(BlockPool& pool, std::string&)
     return true;
 }
 
-// An equal part of the block that arrives in time (samples_in_time()).
+// Divides a block into equal parts that arrive in time (samples_in_time()). Returns the size of one
+// part.
 std::size_t RemoteSource::bytes_at_once(std::size_t block_size) const
 {
     const std::size_t samples = block_size / format_.sample_bytes;
@@ -185,13 +186,13 @@ Taken RemoteSource::take()
     return {hand_out(), false};
 }
 
-// What libiio has received, into the front block: all of it, even if the stream needs less; the
-// engine cuts off the rest. False if more fits.
+// Copies the samples that libiio has received into the front block. Copies all of them, even if the
+// stream needs fewer; the engine cuts off the rest. Returns false if more samples fit.
 bool RemoteSource::copy_next()
 {
     const std::ptrdiff_t got = got_.load(std::memory_order_acquire);
     if (got < 0 && flushing_ && done_ != 0)
-        return false; // the samples that have come matter more
+        return false; // the samples that have arrived matter more
     if (got < 0)
         throw Error(Fault::device, static_cast<int>(-got), "read from", device_.name(), {},
                     "through libiio, " + uri_);

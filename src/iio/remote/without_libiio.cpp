@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// In place of the other files of this folder in a build with WITH_LIBIIO=OFF.
+// This file replaces the other files of this folder in a build with WITH_LIBIIO=OFF.
 #include "iio/remote/remote.hpp"
 #include "iio_stream/error.hpp"
 
@@ -34,9 +34,8 @@ std::unique_ptr<Sink> make_remote_sink(const Device&, const BufferSettings& sett
 
 std::optional<Missing> missing_libiio()
 {
-    return Missing{
-        "built without libiio: devices of this machine need none, those of others (uri=) do",
-        "build with -DWITH_LIBIIO=ON"};
+    return Missing{"built without libiio: local devices do not need it, remote devices (uri=) do",
+                   "build with -DWITH_LIBIIO=ON"};
 }
 
 } // namespace iio_stream::iio

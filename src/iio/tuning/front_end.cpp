@@ -15,8 +15,8 @@ namespace iio_stream::iio {
 
 namespace {
 
-/// A driver of front ends. Oscillators are channel names, or prefixes of attributes
-/// ("RX_LO_frequency"); # is the channel's number, from 1.
+/// A driver of front ends. An oscillator is given by its channel name, or by the prefix of its
+/// attributes ("RX_LO_frequency"). # stands for the number of the channel, counted from 1.
 struct Driver {
     const char* stem;
     const char* receive;
@@ -32,7 +32,7 @@ constexpr std::array kDrivers{
     Driver{"adrv9002", "RX#_LO", "TX#_LO", "RX#_LO", 0, "spi"},
     Driver{"adrv9009", "TRX_LO", "TRX_LO", "TRX_LO", 2, "manual"},
 };
-// Any other: synthesizers, attenuators, and front ends to come.
+// Any other driver: synthesizers, attenuators, and future front ends.
 constexpr Driver kAnyDriver{"",
                             "RX#_LO,RX_LO,TRX_LO,out_altvoltage0,in_altvoltage0",
                             "TX#_LO,TX_LO,TRX_LO,out_altvoltage1,out_altvoltage0",
@@ -40,9 +40,9 @@ constexpr Driver kAnyDriver{"",
                             0,
                             "manual"};
 
-/// The words beside the chip's in the names of converter cores, such as `axi-adrv9002-rx2-lpc` and
-/// `cf-ad9361-dds-core-B`: all that the contexts of boards in PyPI's pytest-libiio 0.2.0 have, and
-/// `adc` and `dac` of the simulator.
+/// The words other than the chip's name in the names of converter cores, such as
+/// `axi-adrv9002-rx2-lpc` and `cf-ad9361-dds-core-B`. The list contains every such word in the
+/// board contexts of PyPI's pytest-libiio 0.2.0, and the simulator's `adc` and `dac`.
 constexpr std::array<std::string_view, 15> kCoreWords{"cf",  "axi", "dds", "core", "rx",
                                                       "rx2", "tx",  "tx2", "obs",  "lpc",
                                                       "hpc", "A",   "B",   "adc",  "dac"};
@@ -160,8 +160,8 @@ void FrontEnd::add_oscillators(std::vector<TuningTarget>& found, unsigned conver
             return;
 }
 
-// AD9081 and similar: one per converter and another per channel, in the receiving core's device for
-// both directions.
+// AD9081 and similar chips have one oscillator per converter and another per channel. For both
+// directions, these are in the device of the receiving core.
 void FrontEnd::add_own_oscillators(std::vector<TuningTarget>& found) const
 {
     std::string receiver = converter_.name();
@@ -175,7 +175,7 @@ void FrontEnd::add_own_oscillators(std::vector<TuningTarget>& found) const
     for (const Device& home : homes)
         for (const Channel& channel : channels_) {
             const std::string id = way + channel.id;
-            // _q has the same oscillators as _i, in files of its own.
+            // The _q channel has the same oscillators as _i, in separate files.
             if (channel.id.ends_with("_q") &&
                 has_attribute(home, id.substr(0, id.size() - 1) + "i", "main_nco_frequency"))
                 continue;
@@ -189,8 +189,8 @@ void FrontEnd::add_own_oscillators(std::vector<TuningTarget>& found) const
         }
 }
 
-// AD9172: channels 0 to 2 belong to the first DAC, with oscillator 6, 3 to 5 to the second, with
-// oscillator 7. AD9162 has one.
+// AD9172: channels 0 to 2 belong to the first DAC, which has oscillator 6; channels 3 to 5 belong
+// to the second DAC, which has oscillator 7. The AD9162 has a single oscillator.
 void FrontEnd::add_shared_oscillators(std::vector<TuningTarget>& found) const
 {
     std::vector<std::string> channels;
@@ -224,7 +224,7 @@ void FrontEnd::add_of_channels(std::vector<TuningTarget>& found,
     }
     if (!found.empty() || !named_)
         return;
-    // What the user named may be an attenuator, with one channel of any direction.
+    // The device that the user named may be an attenuator, with one channel of either direction.
     for (const std::string& id : phys_[0].channels())
         for (const std::string& attribute : attributes)
             if (found.empty() && phys_[0].has(id, attribute))
@@ -264,7 +264,8 @@ std::vector<TuningTarget> FrontEnd::places(const std::string& option) const
     return found;
 }
 
-// A converter's own oscillators have none: the powerdown of its "voltage" channel is not one.
+// A converter's own oscillators have no powerdown attribute. The powerdown attribute of its
+// "voltage" channel does not belong to an oscillator.
 std::vector<TuningTarget> FrontEnd::powerdowns() const
 {
     std::vector<TuningTarget> found;
@@ -338,8 +339,8 @@ bool belongs_by_name(const std::string& phy, const std::string& converter, const
         return true;
     if (!has_word(converter, stem))
         return false;
-    // A sensor of the same family is not behind the front end: every other word of the name must be
-    // one that ADI's cores have.
+    // A sensor of the same family does not belong to the front end, so every other word of the name
+    // must be one that ADI's cores use.
     std::string rest = converter;
     rest.replace(rest.find(stem), stem.size(), "cf");
     const auto words = detail::split(rest, '-');
@@ -359,7 +360,7 @@ std::vector<Device> find_phys(const Device& converter, const std::string& uri,
             (belongs_by_name(device.name(), converter.name(), converter.label()) ||
              linked_by_firmware(converter, device)))
             found.push_back(device);
-    // Two boards of the same kind: the firmware knows which belongs to which.
+    // With two boards of the same kind, the firmware nodes show which devices belong together.
     const bool linked = std::any_of(found.begin(), found.end(), [&](const Device& device) {
         return linked_by_firmware(converter, device);
     });

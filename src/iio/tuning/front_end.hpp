@@ -12,28 +12,28 @@ namespace iio_stream::iio {
 
 enum class Direction { receive, transmit };
 
-/// The front end of a converter, separate or part of it, and where its settings are: a table of
-/// drivers.
+/// The front end of a converter, which can be a separate device or part of the converter, and the
+/// places of its settings. A table of drivers gives the places.
 /// Thread: one at a time.
 class FrontEnd {
 public:
-    /// `phy` is "auto" or the name of the front end to use, whatever it is.
+    /// `phy` is "auto" or the name of any device to use as the front end.
     FrontEnd(const Device& converter, const std::string& uri, const std::string& phy,
              Direction direction, std::vector<Channel> channels);
 
-    /// The attributes of frequency, gain, agc, bandwidth or antenna for the chosen channels: one
-    /// per channel, or one that several share.
+    /// The attributes behind `option` (frequency, gain, agc, bandwidth or antenna) for the chosen
+    /// channels: one per channel, or one that several channels share.
     std::vector<TuningTarget> places(const std::string& option) const;
-    /// The powerdown attributes of its oscillators, as far as they have one.
+    /// The powerdown attributes of the oscillators that have one.
     std::vector<TuningTarget> powerdowns() const;
-    /// Those of the rate in front of the converter, and of the converter itself.
+    /// The attributes of the sample rate in front of the converter, and of the converter itself.
     std::vector<TuningTarget> front_rates() const;
     std::vector<TuningTarget> own_rates() const;
-    /// The mode in which the user sets the gain: "manual", "spi".
+    /// The gain control mode in which the user sets the gain: "manual" or "spi".
     const char* manual_mode() const;
-    /// "cf-ad9361-lpc behind ad9361-phy".
+    /// The converter and its front ends, such as "cf-ad9361-lpc after ad9361-phy".
     std::string text() const;
-    /// The sysfs folders of the converter and of what is in front of it.
+    /// The sysfs folders of the converter and its front ends.
     std::vector<std::string> folders() const;
     bool has_phy() const noexcept { return !phys_.empty(); }
 
@@ -51,37 +51,38 @@ private:
 
     struct Chip {
         const Device* phy;
-        unsigned channel; ///< of that phy
+        unsigned channel; ///< channel number on that phy
     };
     Chip chip_of(unsigned converter) const;
 
     Device converter_;
     Direction direction_;
-    bool named_; ///< by the user
+    bool named_; ///< the user named the front end
     std::vector<Channel> channels_;
     std::vector<unsigned> converters_; ///< I/Q pairs or real converters the channels belong to
-    std::vector<Device> phys_;         ///< several chips behind one converter, in their order
+    std::vector<Device> phys_; ///< front ends by name; several chips can share one converter
     bool observes_ = false;
     unsigned first_ = 0; ///< the front end's number of the first converter
 };
 
-/// Whether the name is that of a front end: "ad9361-phy", "ad9361-phy-B".
+/// Whether `name` is the name of a front end, such as "ad9361-phy" or "ad9361-phy-B".
 bool is_phy(const std::string& name);
 
-/// A front end's name without "-phy" and what follows it.
+/// The part of a front end's name before "-phy".
 std::string stem_of(const std::string& phy);
 
-/// Whether `word` is one of the words of a text separated by "-", or several in a row.
+/// Whether `text`, split at "-", contains `word`, which can be several consecutive words.
 bool has_word(const std::string& text, const std::string& word);
 
-/// Whether a front end, "ad9361-phy-B", belongs to a converter, "cf-ad9361-A": the name of the one
-/// without "-phy" is a word of the other's label, or of its name, whose remaining words are those
-/// of a converter core.
+/// Whether a front end such as "ad9361-phy-B" belongs to a converter such as "cf-ad9361-A". It does
+/// if the front end's name before "-phy" is a word of the converter's label, or a word of the
+/// converter's name whose other words are all words that converter cores use.
 bool belongs_by_name(const std::string& phy, const std::string& converter,
                      const std::string& label);
 
-/// The front ends of a converter, by name: those linked to it by name, label or firmware node. Or,
-/// unless `phy` is "auto", the one the user named, whatever it is.
+/// The front ends of a converter, sorted by name. If `phy` is "auto", these are the devices that
+/// name, label or firmware node link to the converter. Otherwise it is the device that the user
+/// named, whatever that device is.
 std::vector<Device> find_phys(const Device& converter, const std::string& uri,
                               const std::string& phy);
 

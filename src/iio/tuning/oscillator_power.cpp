@@ -19,7 +19,7 @@ Powerdown parse_powerdown(const std::string& text)
     return text == "keep" ? Powerdown::keep : Powerdown::restore;
 }
 
-// nullopt if it cannot be read now.
+// Whether the oscillator is powered down; nullopt if that cannot be read now.
 std::optional<bool> is_down(const TuningTarget& powerdown)
 {
     const auto value = value_of(powerdown);
@@ -65,7 +65,7 @@ OscillatorPower::~OscillatorPower()
     try {
         restore();
     } catch (const Error&) {
-        // stop() has reported it, or there was no stream.
+        // finish() has reported the error, or there was no stream.
     }
 }
 
@@ -82,7 +82,7 @@ void OscillatorPower::tune(const std::function<void()>& apply)
     try {
         apply();
     } catch (...) {
-        note_changes(); // for the destructor: some of them were applied
+        note_changes(); // for the destructor: some options were applied
         throw;
     }
     note_changes();
@@ -92,7 +92,7 @@ void OscillatorPower::begin()
 {
     for (Oscillator& oscillator : oscillators_) {
         const auto now = is_down(oscillator.powerdown);
-        // It may have been changed since the sink was opened, or since the last stream.
+        // The state may have changed since the sink was opened, or since the last stream.
         if (now && (over_ || now != oscillator.own))
             oscillator.found = *now;
     }
@@ -137,7 +137,7 @@ void OscillatorPower::restore(const Oscillator& oscillator) const
     if (!begun_ && !oscillator.own)
         return;
     const auto now = is_down(oscillator.powerdown);
-    const bool was_powered_up = oscillator.found && now != true; // by anyone, or it is unknown
+    const bool was_powered_up = oscillator.found && now != true; // or its state is unknown
     const bool was_powered_down = !oscillator.found && now == true && oscillator.own == true;
     if (was_powered_up || was_powered_down)
         set_down(oscillator.powerdown, oscillator.found, "restore");

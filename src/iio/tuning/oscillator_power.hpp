@@ -14,15 +14,17 @@ namespace iio_stream::iio {
 
 /// Values of `powerdown=`.
 enum class Powerdown {
-    restore, ///< nothing is changed at the start; the state found there is restored at the end
-    off,     ///< the oscillators are powered up at the start and stay so
-    keep     ///< they are never touched
+    restore, ///< nothing is changed at the start; the state at the start is restored at the end
+    off,     ///< the oscillators are powered up at the start and stay powered up
+    keep     ///< the oscillators are never touched
 };
 
-/// The powerdown attributes of a transmitter's oscillators, from the start of a stream to its end.
-/// Some drivers power an oscillator up when their DAC starts, and leave it so: it then transmits a
-/// carrier after the stream. Restoring never powers up one that another program has powered down.
-/// Owns: handles of the front end's devices. The destructor restores, too, and ignores errors.
+/// Controls the powerdown attributes of a transmitter's oscillators from the start of a stream to
+/// its end. Some drivers power up an oscillator when their DAC starts and never power it down
+/// again; it then transmits a carrier after the stream. Restoring never powers up an oscillator
+/// that another program has powered down.
+/// Owns: handles of the front end's devices. The destructor also restores the state, and ignores
+/// errors.
 /// Throws: Error from the constructor, tune(), begin() and finish(). Thread: one at a time.
 class OscillatorPower {
 public:
@@ -33,16 +35,16 @@ public:
     OscillatorPower& operator=(const OscillatorPower&) = delete;
     ~OscillatorPower();
 
-    /// Calls `apply`, which applies the sink's tuning options (attr.…=): what it changes belongs to
-    /// the stream, even if it throws.
+    /// Calls `apply`, which applies the sink's tuning options (attr.…=). Its changes belong to the
+    /// stream, even if it throws.
     void tune(const std::function<void()>& apply);
-    /// The stream starts; may be called again after finish(), for another stream.
+    /// Call when a stream starts, and again after finish() for another stream.
     void begin();
-    /// The stream is over and the device is stopped: restores. Rethrows `failure`, the error of
-    /// that end, if there is one.
+    /// Call when the stream is over and the device is stopped. Restores the state. Rethrows
+    /// `failure`, the error that ended the stream, if it is not null.
     void finish(const std::exception_ptr& failure);
-    /// Names the oscillators that are powered down, for the route; "" if there are none. To be
-    /// called while the device plays.
+    /// Names the oscillators that are powered down, for the route; "" if there are none. Call it
+    /// while the device plays.
     std::string remark() const;
 
 private:
@@ -57,7 +59,7 @@ private:
     Powerdown mode_;
     std::vector<Oscillator> oscillators_;
     bool begun_ = false; ///< a stream has started
-    bool over_ = false;  ///< it was restored, and no stream has started since
+    bool over_ = false;  ///< the state was restored, and no stream has started since
 };
 
 } // namespace iio_stream::iio

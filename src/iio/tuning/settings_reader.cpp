@@ -41,7 +41,7 @@ bool sets_itself(const std::vector<TuningTarget>& modes)
     });
 }
 
-// The value all places agree on; throws if one of them has none.
+// The value that all places agree on; nullopt if they differ. Throws if a place cannot be read.
 std::optional<double> agreed_value(const std::vector<TuningTarget>& places)
 {
     std::optional<double> agreed;

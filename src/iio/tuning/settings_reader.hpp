@@ -17,15 +17,15 @@ public:
     /// Attributes that cannot be read now are left out permanently.
     explicit SettingsReader(const FrontEnd& front);
 
-    /// Nullopt if one of them can no longer be read.
+    /// Reads the settings. Returns nullopt if an attribute can no longer be read.
     std::optional<Settings> read() const;
-    /// Their files in sysfs; none for a remote device.
+    /// The sysfs files of the attributes; empty for a remote device.
     std::vector<std::string> files() const;
     bool empty() const noexcept;
 
 private:
     std::vector<TuningTarget> frequency_, gain_, bandwidth_, rate_;
-    std::vector<TuningTarget> modes_; ///< of the gain control
+    std::vector<TuningTarget> modes_; ///< modes of the gain control
 };
 
 } // namespace iio_stream::iio

@@ -26,7 +26,7 @@ bool is_number(const std::string& option)
     return is_hertz(option) || option == "gain";
 }
 
-// An oscillator in a converter can turn either way.
+// An oscillator in a converter can have a negative frequency.
 double parse_value(const std::string& option, const std::string& value)
 {
     if (option == "frequency" && value.starts_with('-'))
@@ -80,7 +80,8 @@ void Tuner::set_text(const std::string& option, const TuningTarget& place, const
         remark(option, value, place, made);
 }
 
-// A gain under automatic control is refused, or overwritten at once.
+// While the gain is under automatic control, the driver refuses a new gain or overwrites it at
+// once.
 void Tuner::choose_manual_gain(const TuningTarget& gain)
 {
     for (TuningTarget mode : front_.places("agc")) {
@@ -126,7 +127,8 @@ void Tuner::set_attribute(const std::string& path, const std::string& value)
 
 void Tuner::take(Options& options)
 {
-    // The rate first: it may change which bandwidths there are. The gain last: after its mode.
+    // The rate comes first, because it can change the available bandwidths. The gain comes last,
+    // after its mode.
     using detail::kTuning;
     for (const Option* option :
          {&kFrontEndOptions["rate"], &kTuning["frequency"], &kTuning["bandwidth"],
@@ -134,7 +136,7 @@ void Tuner::take(Options& options)
         if (const auto value = options.take(*option))
             wanted_.emplace_back(option->key, *value);
     attributes_ = options.take_prefixed(kTuning["attr."]);
-    // Unknown options are found before the radio is touched.
+    // Unknown options are reported before the radio is touched.
     options.finish("iio:" + converter_.name());
     for (std::size_t i = 0; i + 1 < wanted_.size(); ++i)
         if (wanted_[i].first == "agc" && wanted_[i].second != front_.manual_mode())
@@ -171,8 +173,8 @@ void Tuner::apply(double rate)
         set_attribute(path, value);
 }
 
-// If there is a rate in front of the converter and one of its own, both are set: the second is that
-// of the samples.
+// If the front end and the converter each have a rate, both are set. The samples have the rate of
+// the converter.
 void Tuner::set_rate(double wanted)
 {
     const auto fronts = front_.front_rates(), owns = front_.own_rates();
@@ -191,7 +193,7 @@ void Tuner::set_rate(double wanted)
             }
     if (!differs(rate(), wanted, kHertz) || set_decimated_rate(wanted))
         return;
-    // A converter that cannot be set follows its front end, as closely as possible.
+    // A converter whose rate cannot be set follows its front end as closely as possible.
     const bool front_refused =
         refusal && (fronts.empty() || differs(value_of(fronts[0]), wanted, kHertz));
     if (front_refused)
@@ -200,8 +202,8 @@ void Tuner::set_rate(double wanted)
         remark("rate", hertz_text(wanted), owns.empty() ? fronts[0] : owns[0], hertz_text(*made));
 }
 
-// Below the front end's range, the core behind it may decimate: it lists its rates, the front end's
-// first.
+// For a rate below the front end's range, the core behind the front end might decimate. It lists
+// two rates: the front end's rate first, then the decimated one.
 bool Tuner::set_decimated_rate(double wanted)
 {
     const auto fronts = front_.front_rates(), owns = front_.own_rates();
@@ -223,7 +225,7 @@ bool Tuner::set_decimated_rate(double wanted)
             return true;
         (void)write_at(fronts[0], before);
     } catch (const Error&) {
-        // Then this does not work either.
+        // Decimation does not work either.
     }
     return false;
 }
@@ -231,7 +233,7 @@ bool Tuner::set_decimated_rate(double wanted)
 void Tuner::match_rate(double wanted)
 {
     if (wanted <= 0 || (front_.front_rates().empty() && front_.own_rates().empty()))
-        return; // one of them is unknown: nothing to compare
+        return; // one of the two rates is unknown, so there is nothing to compare
     std::string refusal;
     try {
         set_rate(wanted);

@@ -11,30 +11,31 @@
 
 namespace iio_stream::iio {
 
-/// Applies a URI's options to the front end (or the converter itself, if it is its own): frequency=
-/// agc= gain= bandwidth= rate= antenna= for the chosen channels, attr.[DEVICE/][CHANNEL/]
-/// NAME=VALUE as they are. Everything is read back.
+/// Applies a URI's options to the front end, or to the converter itself if it has no separate one:
+/// frequency=, agc=, gain=, bandwidth=, rate= and antenna= for the chosen channels, and
+/// attr.[DEVICE/][CHANNEL/]NAME=VALUE unchanged. Every setting is read back.
 class Tuner {
 public:
-    /// `phy` is "auto" or the front end's name.
+    /// `phy` is "auto" or the name of the front end.
     Tuner(const Device& converter, const std::string& uri, const std::string& phy,
           Direction direction, const std::vector<Channel>& channels);
 
-    /// Takes its options out of `options`, which must have no others left, and applies them; with
-    /// rate=auto only at follow().
+    /// Takes the tuning options out of `options` and applies them; with rate=auto, only follow()
+    /// applies them. Throws a usage Error if `options` contains any other option.
     void take(Options& options);
-    /// The samples per second that rate=auto means, 0 = unknown; only the first call counts.
+    /// Sets the rate that rate=auto stands for, in samples per second; 0 = unknown. Only the first
+    /// call has an effect.
     /// Throws a usage Error if the device cannot run at that rate.
     void follow(double rate);
-    /// Samples per second; empty if the hardware does not say.
+    /// Samples per second; nullopt if the hardware does not report a rate.
     std::optional<double> rate() const;
-    /// The attribute the rate comes from, as a sysfs path of a local device; empty if there is
+    /// The sysfs path, on a local device, of the attribute that holds the rate; empty if there is
     /// none.
     std::string rate_file() const;
     /// The current settings, as far as the hardware reports them, and where they differ from the
     /// request.
     Tuning read() const;
-    /// Those differences as one text; empty if there are none.
+    /// The differences from the request as one text; empty if there are none.
     std::string differences() const;
     const FrontEnd& front() const noexcept { return front_; }
 

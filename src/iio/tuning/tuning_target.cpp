@@ -20,7 +20,7 @@ std::string available_for(const TuningTarget& place)
         if (place.device.has(place.channel, name))
             return place.device.read(place.channel, name);
     } catch (const Error&) {
-        // Then it cannot be known.
+        // The driver does not list its values now.
     }
     return "";
 }

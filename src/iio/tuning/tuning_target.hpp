@@ -13,7 +13,7 @@ namespace iio_stream::iio {
 struct TuningTarget {
     Device device;
     std::string channel, attribute; ///< "in_voltage0", "hardwaregain"
-    /// If two oscillators make up a frequency: the other one's, which is added to it.
+    /// If two oscillators make up a frequency: the second one, whose frequency is added.
     std::string added_channel, added_attribute;
 
     std::string text() const; ///< "ad9361-phy/in_voltage0/hardwaregain"
@@ -22,14 +22,14 @@ struct TuningTarget {
 /// The values or range the driver lists next to an attribute; empty if it lists none.
 std::string available_for(const TuningTarget& place);
 
-/// Writes a value as it is, and returns what reads back. Throws the Error of a driver that refuses
-/// it.
+/// Writes a value unchanged, and returns the value that is read back. Throws the driver's Error if
+/// the driver refuses the value.
 std::string write_at(const TuningTarget& place, const std::string& value);
 
-/// The number read there now, for two oscillators their sum; nullopt if it cannot be read.
+/// The current number, or the sum if there are two oscillators; nullopt if it cannot be read.
 std::optional<double> value_of(const TuningTarget& place);
 
-/// The value of all places, if they agree.
+/// The value of all places; nullopt if they differ or a place cannot be read.
 std::optional<double> common_value(const std::vector<TuningTarget>& places);
 
 } // namespace iio_stream::iio

@@ -12,11 +12,11 @@ namespace iio_stream::iio {
 namespace {
 
 constexpr std::chrono::nanoseconds kReadSettingsEvery = std::chrono::seconds(1);
-/// How far the real rate may exceed the stated one.
+/// The real rate may exceed the stated rate by this fraction.
 constexpr double kFasterThanStated = 1.0 / 64;
 
 std::mutex watches_mutex;
-std::vector<TuningWatch*> watches; ///< of this process, with samples coming in
+std::vector<TuningWatch*> watches; ///< watches of the streams in this process
 
 void read_all_watches() noexcept
 {
@@ -65,14 +65,14 @@ try {
     const std::int64_t now = sys::monotonic_ns();
     const auto found = settings_reader_.read();
     if (!found)
-        return; // gone with its device, or busy: the next reading covers this time too
+        return; // the device is gone or busy; the next reading covers this time too
     if (streaming_ && *found != settings_ &&
         !changes_.push({read_ns_.load(std::memory_order_relaxed), sys::monotonic_ns(), *found}))
-        return; // no block has come for long
+        return; // the queue is full: no block has come for a long time
     settings_ = *found;
     read_ns_.store(now, std::memory_order_release);
 } catch (const std::exception&) {
-    // Out of memory: as if it had not been called.
+    // Out of memory: the call has no effect.
 }
 
 std::chrono::nanoseconds TuningWatch::check()
@@ -87,13 +87,14 @@ std::chrono::nanoseconds TuningWatch::check()
     return std::chrono::nanoseconds(std::max<std::int64_t>(due_ns_ - sys::monotonic_ns(), 0));
 }
 
-// The marks may not reach back that far.
+// The marks might not reach back that far, so the result is at least the previous one.
 std::uint64_t TuningWatch::complete_at(std::int64_t ns) const
 {
     return std::max(retunings_complete_until_, marks_.complete_at(ns, rate_));
 }
 
-// Samples from this one on had not been produced at that time; the block ends at `end`.
+// Returns the position from which samples had certainly not been produced at `ns`. The block ends
+// at `end`.
 std::uint64_t TuningWatch::begun_at(std::int64_t ns, const Completed& block,
                                     std::uint64_t end) const
 {
@@ -109,15 +110,16 @@ std::uint64_t TuningWatch::begun_at(std::int64_t ns, const Completed& block,
 void TuningWatch::report(detail::SampleTracker& tracker, const Completed& block)
 {
     const std::uint64_t end = tracker.position() + block.samples;
-    const std::int64_t read_ns = read_ns_.load(std::memory_order_acquire); // before the changes
+    // Must be loaded before the changes.
+    const std::int64_t read_ns = read_ns_.load(std::memory_order_acquire);
     while (const auto change = changes_.pop()) {
-        // Which of its rates the device had at each sample is unknown: the highest reaches back
+        // It is unknown which rate the device had at each sample. The highest rate reaches back
         // farthest.
         rate_ = std::max(rate_, change->settings.rate.value_or(0));
         tracker.retuned(complete_at(change->since_ns), begun_at(change->until_ns, block, end),
                         change->settings);
     }
-    // Once a mark is later than the reading, blocks after it add nothing.
+    // Once a mark is later than the reading, later blocks do not change the result.
     if (read_ns != final_read_ns_) {
         retunings_complete_until_ = complete_at(read_ns);
         if (const auto newest = marks_.newest(); newest && newest->ns >= read_ns)

@@ -14,40 +14,41 @@
 
 namespace iio_stream::iio {
 
-/// Detects when any program retunes a radio while it streams: reads its settings once a second, and
+/// Detects when any program retunes a radio that streams. It reads the settings once a second, and
 /// as soon as one of their files is written.
 ///
-/// The settings changed between two readings that differ. Samples complete before the first have
-/// the old ones. Samples certainly not yet produced at the second, by the times of the blocks or
-/// because the device had no room for them, have the new ones. Settings that change and change back
+/// If two consecutive readings differ, the settings changed between them. Samples that were
+/// complete before the first reading have the old settings. Samples that had certainly not been
+/// produced at the second reading have the new settings; this follows from the times of the blocks,
+/// or from the number of samples that the device can hold. Settings that change and change back
 /// between two readings go unnoticed.
 ///
-/// Thread: read() on any; check() on the control thread; completed() on the source thread; reset()
-/// and finish() on the owner's, while check() is not called.
+/// Thread: read() on any thread; check() on the control thread; completed() on the source thread;
+/// reset() and finish() on the owner's thread, while check() is not called.
 class TuningWatch {
 public:
     explicit TuningWatch(const FrontEnd& front);
     TuningWatch(const TuningWatch&) = delete;
     ~TuningWatch();
 
-    /// Before a stream, at a rate in samples per second, 0 = unknown.
+    /// Call before a stream. `rate`: samples per second, 0 = unknown.
     void reset(double rate);
-    /// The settings at that time.
+    /// The settings when reset() was called.
     const Settings& first() const noexcept { return first_; }
     /// Reads the settings now.
     void read() noexcept;
 
-    /// A completed block, the one after the tracker's position.
+    /// A completed block, which starts at the tracker's position.
     struct Completed {
         std::uint64_t samples;
-        std::int64_t ns;         ///< when it was complete, or later
-        std::int64_t latest_ns;  ///< at most this much later; kAnyTime: by any time
-        std::uint64_t in_flight; ///< samples device and kernel have room for after it
+        std::int64_t ns;         ///< when the block was complete, or later
+        std::int64_t latest_ns;  ///< `ns` is at most this much later; kAnyTime = unlimited
+        std::uint64_t in_flight; ///< samples that device and kernel can hold after it
     };
     static constexpr std::int64_t kAnyTime = INT64_MAX;
-    /// Passes to the tracker the changes that are known by then.
+    /// Passes the changes that are known so far to the tracker.
     void completed(detail::SampleTracker& tracker, const Completed& block);
-    /// Once more, at the end of the stream.
+    /// Call at the end of the stream. Passes the last changes to the tracker.
     void finish(detail::SampleTracker& tracker);
 
     /// Notices other programs' writes to the settings from now on.
@@ -57,11 +58,12 @@ public:
 
 private:
     struct Change {
-        std::int64_t since_ns; ///< the last reading before it
-        std::int64_t until_ns; ///< the end of the reading that found it
+        std::int64_t since_ns; ///< the last reading before the change
+        std::int64_t until_ns; ///< the end of the reading that found the change
         Settings settings;
     };
-    static constexpr std::size_t kMaxChanges = 16; ///< that the source thread has not passed on yet
+    /// Capacity for changes that the source thread has not passed on yet.
+    static constexpr std::size_t kMaxChanges = 16;
 
     void report(detail::SampleTracker& tracker, const Completed& block);
     std::uint64_t complete_at(std::int64_t ns) const;
@@ -74,21 +76,23 @@ private:
     mutable std::mutex mutex_; ///< held during a reading
     Settings settings_, first_;
     bool streaming_ = false;
-    detail::SpscQueue<Change> changes_{
-        kMaxChanges}; ///< from any thread that holds the mutex to the source thread
-    std::atomic<std::int64_t> read_ns_{
-        0}; ///< the last reading; changes before it have been passed on
+    /// Any thread that holds the mutex adds changes; the source thread takes them.
+    detail::SpscQueue<Change> changes_{kMaxChanges};
+    /// Time of the last reading. Earlier changes are already in changes_.
+    std::atomic<std::int64_t> read_ns_{0};
 
     // Used by the source thread.
     double rate_ = 0;
     detail::CompletionMarks marks_;
-    std::uint64_t retunings_complete_until_ =
-        0; ///< position before which all changes have been passed on
-    std::int64_t final_read_ns_ =
-        0; ///< the reading that it follows from, if no later block can raise it
+    /// Position before which all changes have been passed on.
+    std::uint64_t retunings_complete_until_ = 0;
+    /// Time of the reading that determines retunings_complete_until_, if later blocks cannot raise
+    /// that position.
+    std::int64_t final_read_ns_ = 0;
 };
 
-/// While it lives, this process retunes a radio: reads those that stream before and after.
+/// To be held while this process retunes a radio. The constructor and the destructor read the
+/// settings of all radios that stream in this process.
 class TuningNotice {
 public:
     TuningNotice() noexcept;
