@@ -22,7 +22,7 @@ namespace iio_stream::file {
 
 namespace {
 
-// Throws a usage Error for a name that promises a format we do not know.
+// Throws a usage Error for the suffix of an unsupported format.
 bool is_recording(const FileTarget& target)
 {
     if (!target.is_recording())
@@ -39,7 +39,7 @@ try {
         (uri.options.has(kSourceOptions["format"]) || uri.options.has(kSourceOptions["skip"])) &&
         !has_sigmf_suffix(uri.rest);
     FileTarget target(uri.rest);
-    // With skip= the samples are where the user says.
+    // skip= overrides the start of the samples that a WAV header states.
     if (!uri.options.has(kSourceOptions["skip"]) && is_wav(target))
         return std::make_unique<RawSource>(settings_of_wav(uri, std::move(target)));
     if (!uri.rest.empty() && !raw && is_recording(target))
@@ -55,7 +55,7 @@ std::unique_ptr<Part> make_recording(Uri& uri, SinkSettings settings, bool in_pa
     if (sys::is_directory(path) || path.ends_with('/'))
         throw Error(Fault::storage, EISDIR, "open", path, {},
                     "a recording needs a name: " + path + "/NAME");
-    if (is_archive(path)) // otherwise a reader of this name would get the archive's samples
+    if (is_archive(path)) // a reader of this name would get the archive's samples
         fail_usage(path + " is an archive, which is read under this name and never changed",
                    pair_of(path).meta +
                        " names the recording; iio-stream archive pack makes an archive of it");
@@ -82,7 +82,7 @@ try {
         upload ? std::nullopt : take_retention_rule(uri.options, rotation.wanted());
     if (upload && (!rotation.wanted() || !recording))
         fail_usage("archive=" + upload->push.archive + ": " + path +
-                       " is no SigMF recording in parts",
+                       " is not a SigMF recording in parts",
                    "NAME.sigmf-meta with rotate_bytes= or rotate_time=");
     if (!rotation.wanted())
         return recording ? make_recording(uri, std::move(settings), false)

@@ -5,7 +5,7 @@
 
 namespace iio_stream::file {
 
-/// "file:PATH" or just a path; "-" is stdin or stdout.
+/// The scheme of "file:PATH" and of plain paths; "-" is stdin or stdout.
 Scheme scheme();
 
 } // namespace iio_stream::file

@@ -12,8 +12,8 @@ namespace iio_stream::file {
 
 namespace {
 
-constexpr int kMostReplacements = 100; ///< each fails because another program has replaced the file
-constexpr int kCreationMs = 10;        ///< longer than from the creation of a file to its lock
+constexpr int kMostReplacements = 100; ///< attempts while other programs replace the file
+constexpr int kCreationMs = 10;        ///< longer than the time from a file's creation to its lock
 
 LockedFile open_or_create(const std::string& path, int flags, sys::Existing existing)
 {
@@ -24,11 +24,11 @@ LockedFile open_or_create(const std::string& path, int flags, sys::Existing exis
             if (error.code().value() != EEXIST || existing == sys::Existing::refused)
                 throw;
         }
-        // A link to a file that does not exist yet makes that file.
+        // O_CREAT also creates the missing target of a symbolic link.
         const int create = sys::path_exists(path) ? 0 : O_CREAT;
         try {
             return {sys::open_file(path, flags | create, 0666), {}, false};
-        } catch (const Error& error) { // it has just been removed
+        } catch (const Error& error) { // another program has just removed the file
             if (error.code().value() != ENOENT || create != 0 || --tries == 0)
                 throw;
         }
@@ -39,8 +39,7 @@ LockedFile open_or_create(const std::string& path, int flags, sys::Existing exis
 
 Error busy_file(const std::string& path, const std::string& why)
 {
-    return {Fault::storage, EBUSY, "open",
-            path,           why,   "record to another name, or wait until that ends"};
+    return {Fault::storage, EBUSY, "open", path, why, "record to another name, or try again later"};
 }
 
 LockedFile open_locked(const std::string& path, int flags, sys::Existing existing)
@@ -58,7 +57,7 @@ LockedFile open_locked(const std::string& path, int flags, sys::Existing existin
         file.lock = sys::duplicate(file.fd.get(), path);
         return file;
     }
-    throw busy_file(path, "other programs replace it all the time");
+    throw busy_file(path, "other programs keep replacing it");
 }
 
 bool is_being_recorded(const std::string& path)

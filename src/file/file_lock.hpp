@@ -9,25 +9,25 @@
 
 namespace iio_stream::file {
 
-/// A data file, open for writing, that no other program records to meanwhile. The lock (flock) is
-/// that of the file itself, under any of its names.
+/// A data file that is open for writing and locked, so that no other program can record to it.
+/// flock() locks the file itself: the lock holds under each of the file's names.
 struct LockedFile {
     sys::UniqueFd fd;
-    sys::UniqueFd lock;  ///< the same open file: the lock stays until both are closed
-    bool is_new = false; ///< it did not exist before
+    sys::UniqueFd lock;  ///< duplicate of fd: the lock stays until both are closed
+    bool is_new = false; ///< the file did not exist before
 };
 
-/// Creates the file `path`, or opens the existing one if it may be replaced, and locks it before
-/// anything in it is changed. The locked file has that name: if another program replaces or removes
-/// it meanwhile, this is tried again. Throws EEXIST for a file that must not be replaced, EBUSY for
-/// one that is being recorded or read.
+/// Creates the file `path`, or opens the existing file if it may be replaced, and locks it before
+/// it changes anything in the file. The locked file is the one with that name: if another program
+/// replaces or removes the file meanwhile, the function tries again. Throws EEXIST if the file must
+/// not be replaced, EBUSY if it is being recorded or read.
 LockedFile open_locked(const std::string& path, int flags, sys::Existing existing);
 
-/// The error for a file that cannot be recorded to now, with the way out.
+/// The error for a file that cannot be recorded to at present, with a hint.
 Error busy_file(const std::string& path, const std::string& why);
 
-/// Whether a program records to the file: it has the exclusive lock. False if there is no such
-/// file.
+/// Whether a program is recording to the file, that is, holds its exclusive lock. False if the file
+/// does not exist.
 bool is_being_recorded(const std::string& path);
 
 /// Throws a storage Error for the existing file `path` of a recording that must not be replaced:

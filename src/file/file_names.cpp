@@ -15,7 +15,7 @@ namespace {
 
 struct Suffix {
     const char* suffix;
-    const char* format; ///< empty: any
+    const char* format; ///< empty: any format
 };
 
 constexpr std::array kRawSuffixes{
@@ -27,7 +27,7 @@ constexpr std::array kRawSuffixes{
     Suffix{".cfile", "cf32_le"}, Suffix{".bin", ""},         Suffix{".raw", ""},
     Suffix{".dat", ""},          Suffix{".iq", ""}};
 
-// No one who writes such a name means the start of a SigMF recording's.
+// These suffixes never name a SigMF recording.
 constexpr std::array kUnsupportedSuffixes{".csv", ".txt", ".json", ".npy", ".mat", ".h5", ".hdf5"};
 
 } // namespace
@@ -42,7 +42,8 @@ std::string unsupported_suffix(const std::string& path)
 
 SuffixFormat format_from_suffix(const std::string& path)
 {
-    if (path == "-" || (path.starts_with("/dev/") && !path.starts_with("/dev/shm/"))) // has files
+    // Paths in /dev are devices, but /dev/shm contains regular files.
+    if (path == "-" || (path.starts_with("/dev/") && !path.starts_with("/dev/shm/")))
         return {FileKind::opaque, ""};
     for (const Suffix& known : kRawSuffixes)
         if (path.ends_with(known.suffix))
@@ -67,7 +68,7 @@ std::string format_unlike_suffix(const FileTarget& target, const Format& format)
     std::string found = format.name();
     try {
         found = datatype_of(format, target.path).name;
-    } catch (const Error&) { // SigMF has no name for them, and neither do we
+    } catch (const Error&) { // SigMF has no name for these samples: compare the format's own name
     }
     return found.substr(1) == target.suffix.format.substr(1) ? "" : found;
 }
@@ -77,7 +78,7 @@ void require_format_of_suffix(const FileTarget& target, const Format& given)
     if (const std::string other = format_unlike_suffix(target, given); !other.empty())
         fail_usage(target.path + ": the name says " + target.suffix.format + ", but format= says " +
                        other,
-                   "leave format= out, or rename the file (.bin promises nothing)");
+                   "leave format= out, or rename the file (.bin does not declare a format)");
 }
 
 } // namespace iio_stream::file

@@ -62,7 +62,7 @@ NamedFacts facts_in_name(const std::string& path)
     NamedFacts facts;
     std::smatch found;
     if (name.size() > 255)
-        return facts; // no file system has such names
+        return facts; // longer than any file system allows
     if (std::regex_match(name, found, gqrx)) {
         facts.format = "cf32_le";
         facts.utc_ns = time_of(found[1], found[2]);

@@ -10,7 +10,8 @@ inline constexpr OptionTable kSourceOptions{
     detail::kStatedFormat["channel_names"],
     detail::kStatedFormat["rate"],
     Option{"skip", OptionType::size, "SIZE", "bytes", "0",
-           "Bytes before the first sample, of a file whose header is not read", OptionSide::source},
+           "Bytes before the first sample in a file whose header is not supported",
+           OptionSide::source},
     Option{"frequency", OptionType::rate, "FREQUENCY", "Hz", "from the file's name or header",
            "Frequency at which raw samples were taken", OptionSide::source},
     Option{"datetime", OptionType::text, "TIME", "", "from the file's name or header",
@@ -19,7 +20,7 @@ inline constexpr OptionTable kSourceOptions{
            "Repeat the file without a seam between last and first sample", OptionSide::source},
 };
 
-/// How bytes get into and out of a file.
+/// Options for reading from and writing to a file.
 inline constexpr OptionTable kIoOptions{
     Option{"engine", OptionType::choice, "auto|io_uring|libaio|buffered", "", "auto",
            "Interface to the disk; auto takes the first that the kernel and file system allow"},
@@ -48,7 +49,7 @@ inline constexpr OptionTable kSinkOptions{
            OptionSide::sink},
 };
 
-/// Only for recordings with metadata.
+/// Options that apply only to recordings with metadata.
 inline constexpr OptionTable kSigmfOptions{
     Option{"hash", OptionType::choice, "off|end", "", "off",
            "Write the SHA-512 of the data into the SigMF metadata at the end", OptionSide::sink},
@@ -61,7 +62,7 @@ inline constexpr OptionTable kSigmfOptions{
     Option{"license", OptionType::text, "URL", "", "none",
            "License of the recording, for the SigMF metadata", OptionSide::sink},
     Option{"archive", OptionType::text, "s3://BUCKET/PREFIX", "", "none",
-           "With rotate_bytes= or rotate_time=: upload each closed part, behind the stream",
+           "With rotate_bytes= or rotate_time=: upload each closed part in the background",
            OptionSide::sink},
     Option{"archive_wait", OptionType::time, "TIME", "s", "30s",
            "At the end, wait this long for parts that are not in the archive yet",

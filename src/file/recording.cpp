@@ -26,7 +26,7 @@ void count_gaps(const std::vector<Gap>& gaps, GapTotals& totals)
         detail::add_loss(totals, gap.lost_min, gap.lost_max);
 }
 
-// The metadata's places are places of the data file.
+// Reports captures and annotations that are outside the samples of the data file.
 void check_places(const RecordingFiles& o, std::uint64_t samples,
                   std::vector<std::string>& problems)
 {
@@ -44,11 +44,12 @@ void check_places(const RecordingFiles& o, std::uint64_t samples,
             ++i;
         }
     };
-    check("captures", std::max<std::uint64_t>(samples, 1)); // an empty recording has its first
+    // An empty recording may have a capture at sample 0.
+    check("captures", std::max<std::uint64_t>(samples, 1));
     check("annotations", kUnknown);
 }
 
-/// The losses that the annotations have between two places of the file.
+/// Bounds of the losses that the annotations state between two samples of the file.
 class LossBounds {
 public:
     explicit LossBounds(const std::vector<Loss>& losses)
@@ -62,18 +63,19 @@ public:
             earliest_[i] = std::min(earliest_[i + 1], gaps_[i].offset_min);
     }
 
-    /// After the sample at `begin`, up to right before the one at `end`: at least and at most.
+    /// The least and the greatest number of samples that were lost after the sample at `begin` and
+    /// before the sample at `end`.
     std::pair<std::uint64_t, std::uint64_t> between(std::uint64_t begin,
                                                     std::uint64_t end) const noexcept
     {
         std::uint64_t least = 0, most = 0;
         std::size_t i = first_after(begin);
         for (; i < gaps_.size() && gaps_[i].offset_max <= end; ++i) {
-            // One that begins earlier may be before `begin` as well, but is counted here.
+            // A gap that begins earlier may be before `begin`, but is counted here.
             least = detail::add_losses(least, gaps_[i].lost_min);
             most = detail::add_losses(most, gaps_[i].lost_max);
         }
-        if (earliest_[i] <= end) // it may be here or later
+        if (earliest_[i] <= end) // a gap that ends later may be here
             most = kUnknown;
         return {least, most};
     }
@@ -85,12 +87,13 @@ private:
         return static_cast<std::size_t>(found - gaps_.begin());
     }
 
-    std::vector<Gap> gaps_;               ///< by their ends
-    std::vector<std::uint64_t> earliest_; ///< of the begins of each gap and those after it
+    std::vector<Gap> gaps_;               ///< sorted by offset_max
+    std::vector<std::uint64_t> earliest_; ///< for each gap, the least offset_min of it and of the
+                                          ///< gaps after it
 };
 
-// From one capture to the next the stream's index goes ahead of the file's samples by the losses in
-// between. In a recording of another program the jumps are the losses.
+// Checks that the index of each capture is ahead of its place in the file by the losses before it.
+// Recordings of other programs are not checked: in those, the jumps in the index are the losses.
 void check_indexes(const RecordingFiles& o, std::vector<std::string>& problems)
 {
     const Json& global = o.metadata["global"];
@@ -143,7 +146,7 @@ void check_sizes(const RecordingFiles& o, Recording& r)
     }
     if (!o.meta.empty()) {
         check_places(o, r.samples, r.problems);
-        if (r.problems.empty()) // otherwise a wrong place is why an index is wrong
+        if (r.problems.empty()) // a wrong place would make an index wrong as well
             check_indexes(o, r.problems);
     }
 }

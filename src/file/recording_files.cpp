@@ -65,7 +65,7 @@ RecordingFiles::RecordingFiles(const std::string& path, const std::string& forma
         if (!contents.dataset.empty())
             data = (std::filesystem::path(meta).parent_path() / contents.dataset).string();
     }
-    // Interrupted between the making of the two files: an empty recording.
+    // The recording was interrupted before its data file was created: it is empty.
     if (unfinished() && !sys::path_exists(data))
         return;
     if (contents.metadata_only && !sys::path_exists(data))

@@ -13,18 +13,20 @@
 
 namespace iio_stream::file {
 
-/// A recording's files, what its metadata say (if it has any), and what an interruption left.
+/// The files of a recording, the content of its metadata (if it has any), and the remains of an
+/// interruption.
 struct RecordingFiles {
-    std::string meta, data; ///< of an archive both are its own name
-    Json metadata;          ///< as they were read
+    std::string meta, data; ///< both are the archive's path if the recording is archived
+    Json metadata;          ///< as read from the file
     std::vector<std::string> problems;
-    Contents contents; ///< format alone for raw samples; nothing if they cannot be read
+    Contents contents; ///< only the format for raw samples; empty if the metadata cannot be read
     std::optional<JournalContents> journal;
     std::uint64_t bytes = 0;       ///< of the data file
-    std::uint64_t other_bytes = 0; ///< of them, in headers and after the last sample
+    std::uint64_t other_bytes = 0; ///< part of `bytes`: headers, and bytes after the last sample
     bool archived = false;         ///< in a SigMF archive, which is never changed
     std::uint64_t begin = 0;       ///< bytes of `data` before the samples
-    /// The length of a WAV file of ours that was interrupted: its header has no sizes.
+    /// Size of an interrupted WAV file that iio-stream wrote; the header of such a file has no
+    /// sizes.
     std::optional<std::uint64_t> unsized_bytes;
 
     RecordingFiles(const std::string& path, const std::string& format);
@@ -36,11 +38,12 @@ struct RecordingFiles {
     }
     /// Bytes of the data file that are samples.
     std::uint64_t sample_data_bytes() const noexcept { return bytes - other_bytes; }
-    /// Only then the file may be longer than what was written.
+    /// Whether the recording has not been finished. Only then can the file be longer than the data
+    /// that were written to it.
     bool unfinished() const { return contents.state == State::recording; }
 };
 
-/// What check_recording() finds without reading the samples.
+/// The part of check_recording() that does not read the samples.
 Recording check_all_but_hash(const RecordingFiles& opened);
 
 } // namespace iio_stream::file

@@ -25,7 +25,7 @@ using namespace file;
 
 Error busy(const std::string& data, const std::string& by)
 {
-    return {Fault::storage, EBUSY, "recover", data, by, "try again when that has ended"};
+    return {Fault::storage, EBUSY, "recover", data, by, "try again later"};
 }
 
 void refuse_if_open(const std::string& data)
@@ -35,7 +35,7 @@ void refuse_if_open(const std::string& data)
         throw busy(data, "process " + holders[0] + " has it open");
 }
 
-// Files changed here must be the recording's own, not ones its names have been made to point to.
+// Recovery changes only the recording's own files, not files to which its names were redirected.
 void refuse_others(const RecordingFiles& o)
 {
     if (!o.contents.dataset.empty())
@@ -48,24 +48,25 @@ void refuse_others(const RecordingFiles& o)
                         "recover the file it points to");
 }
 
-// An interruption's losses and end, as the metadata state them.
+// The metadata of an interrupted recording, with its losses and its end.
 Json recovered_metadata(const RecordingFiles& o, std::uint64_t samples)
 {
     Json metadata = o.metadata;
-    file::Outcome outcome; // not iio_stream::Outcome, a reader's
+    file::Outcome outcome; // not iio_stream::Outcome, which is for a Reader
     outcome.state = State::recovered;
     outcome.samples = samples;
     outcome.end = "the recording was interrupted here, and recovered";
-    // If the metadata already list losses, all were known: the recording was about to be closed.
+    // If the metadata already list losses, they list all of them: the recording was about to be
+    // closed.
     const bool from_journal = o.contents.losses.empty() && o.journal;
     outcome.losses = from_journal ? o.journal->losses : o.contents.losses;
-    // After the journal's last mark the disk may have samples without the losses among them; and
-    // some of those before it had not become known yet.
+    // After the journal's last entry, the disk may hold samples whose losses were not recorded.
+    // Some losses before that entry may not have been known yet.
     std::uint64_t marked = samples;
     if (from_journal && !o.journal->end)
         marked = std::min(o.journal->bytes / o.sample_bytes(),
                           o.journal->losses_final.value_or(samples));
-    else if (!o.journal && o.unfinished()) // it went astray, and with it what it knew
+    else if (!o.journal && o.unfinished()) // the list of losses is missing with the journal
         marked = 0;
     if (marked < samples)
         outcome.losses.push_back({{marked, samples, 0, kUnknown, Evidence::starvation}});
@@ -77,16 +78,16 @@ Json recovered_metadata(const RecordingFiles& o, std::uint64_t samples)
         outcome.first_index = *o.journal->first_index;
         outcome.index_exact = o.journal->first_exact;
     } else if (o.journal && o.journal->part != 0 && o.contents.first_index == 0) {
-        outcome.index_exact = false; // it continues other parts, and its place is unknown
+        outcome.index_exact = false; // a later part whose place in the stream is unknown
     }
     if (o.journal)
         outcome.tunings = o.journal->tunings(settings_in(metadata));
-    metadata["global"].erase("core:sha512"); // of another length
+    metadata["global"].erase("core:sha512"); // it covers data of a different length
     merge_into_edited(metadata, outcome);
     return metadata;
 }
 
-/// The data file, open and locked: what is found in it stays.
+/// Opens and locks the data file, so that its content no longer changes.
 sys::UniqueFd open_for_recovery(const RecordingFiles& o)
 {
     if (o.unfinished() && !sys::path_exists(o.data))
@@ -97,7 +98,8 @@ sys::UniqueFd open_for_recovery(const RecordingFiles& o)
         throw busy(o.data, "it is being recorded or read");
     if (!sys::has_name(fd.get(), o.data))
         throw busy(o.data, "another program has replaced it");
-    // After the lock: a recorder looks for it when it has that of the series.
+    // This test must follow the lock. A recorder locks the series first and then tests the lock of
+    // the file, so at least one of the two programs notices the other.
     if (const std::string series = series_path(o.data); !series.empty() && is_series_locked(series))
         throw busy(o.data, "a recording in parts of this name is being recorded");
     return fd;
@@ -115,14 +117,14 @@ std::uint64_t valid_bytes_on_disk(int fd, const std::string& data,
 std::uint64_t valid_bytes_of(const RecordingFiles& o, int fd)
 {
     if (!o.journal && o.unsized_bytes)
-        return o.begin + o.bytes;      // these are whole samples
-    if (!o.journal && !o.unfinished()) // what follows its samples is no one's that we know
+        return o.begin + o.bytes;      // whole samples
+    if (!o.journal && !o.unfinished()) // the origin of the bytes after its samples is unknown
         return std::min(o.bytes / o.sample_bytes(), o.contents.samples.value_or(kUnknown)) *
                o.sample_bytes();
     return valid_bytes_on_disk(fd, o.data, o.journal, o.sample_bytes());
 }
 
-// Of the parts after it, one that was only made ready has no samples.
+// Whether a later part has samples. A part that was only prepared has none.
 bool has_later_samples(const RecordingFiles& o)
 {
     for (std::string part = next_part_path(o.data); !part.empty() && sys::path_exists(part);
@@ -135,8 +137,9 @@ bool has_later_samples(const RecordingFiles& o)
     return false;
 }
 
-// The journals say how many samples the file was given, its own one if it was about to be closed,
-// and that of the next part. The disk may have stored less, and yet more of what came later.
+// Two journals state how many samples were submitted to the file: its own journal, if the file was
+// about to be closed, and the journal of the next part. The disk may have lost some of these
+// samples although it has stored samples of a later part.
 void find_missing(const RecordingFiles& o, Recovery& done)
 {
     if (!o.journal && !o.unfinished())
@@ -157,8 +160,8 @@ void find_missing(const RecordingFiles& o, Recovery& done)
         done.next_part = next;
 }
 
-// A killed recorder may also have left its lock, and new metadata of the next part, which never got
-// their name.
+// A killed recorder may also have left its lock, and metadata files of this part and of the next
+// part that do not have their final names yet.
 void clear_unpublished(const RecordingFiles& o)
 {
     if (const std::string series = series_path(o.data); !series.empty())
@@ -172,7 +175,7 @@ void clear_unpublished(const RecordingFiles& o)
 
 bool needs_recovery(const RecordingFiles& o)
 {
-    if (!o.contents.layout.is_plain()) // no recording of ours has headers
+    if (!o.contents.layout.is_plain()) // recordings of iio-stream have no headers
         return false;
     return o.journal || o.unfinished() || o.unsized_bytes || o.bytes % o.sample_bytes() != 0 ||
            (o.contents.samples && *o.contents.samples != o.bytes / o.sample_bytes());
@@ -180,7 +183,8 @@ bool needs_recovery(const RecordingFiles& o)
 
 } // namespace
 
-// In this order: whenever it is interrupted itself, it can be done again.
+// The order of these steps matters: if the recovery is interrupted at any point, it can be
+// repeated.
 Recovery recover_recording(const std::string& path, const std::string& format)
 try {
     const RecordingFiles unlocked(path, format);
@@ -200,8 +204,8 @@ try {
                     "unpack it (tar -xf " + path + ") and recover that recording");
     refuse_others(unlocked);
     const sys::UniqueFd fd = open_for_recovery(unlocked);
-    const RecordingFiles o(path, format); // no one changes it any more
-    // Its recorder may have finished it before the lock.
+    const RecordingFiles o(path, format); // locked, so that it no longer changes
+    // The recorder may have finished the recording before the lock was taken.
     if (o.problems.empty() && !needs_recovery(o)) {
         done.needed = false;
         done.bytes = done.bytes_before = o.bytes;

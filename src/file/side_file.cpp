@@ -26,7 +26,7 @@ std::string name_of_aside(const std::string& path, const char* suffix, unsigned 
     return path + suffix + (number == 1 ? "" : "." + std::to_string(number));
 }
 
-/// A new file of that name, or with the next free number.
+/// A new file whose name has that suffix, and the next free number if the name is taken.
 struct SideFile {
     std::string path;
     sys::UniqueFd fd;
@@ -45,7 +45,7 @@ struct SideFile {
     }
 };
 
-/// Holes and zeros become holes.
+/// Copies the end of a file. Holes and zeros become holes.
 class TailCopy {
 public:
     TailCopy(int fd, const std::string& path, std::uint64_t begin)

@@ -117,7 +117,7 @@ bool FileSink::may_block() const noexcept
     return output_ == nullptr || output_->may_block();
 }
 
-// A name that says which values are in the file is a promise to its readers.
+// The suffix declares the format: throws if the samples do not match it.
 void FileSink::refuse_other_samples(const Format& format) const
 {
     const std::string found = format_unlike_suffix(settings_.target, format);
@@ -128,7 +128,7 @@ void FileSink::refuse_other_samples(const Format& format) const
             "convert=" + says + " converts them; another name (.bin) takes them as they are");
 }
 
-// Before the file is made.
+// Checks the stream before the file is created, and sets the facts of its header.
 void FileSink::prepare_wav(const StreamInfo& stream)
 {
     const std::string& path = settings_.target.path;
@@ -140,7 +140,7 @@ void FileSink::prepare_wav(const StreamInfo& stream)
                    "convert=" + needed.to + " converts them");
     require_wav_rate(stream.format, path);
     wav_ = {stream.format, stream.tuning.frequency, 0};
-    if (settings_.number != 0) // it begins later
+    if (settings_.number != 0) // a later part begins at another time
         return;
     if (stream.metadata)
         wav_.utc_ns = Timeline(Json::parse(*stream.metadata)).utc_ns_of(0).value_or(0);
@@ -155,7 +155,7 @@ void FileSink::note_what_is_not_kept(const StreamInfo& stream, std::string& why)
         detail::add_clause(why, not_kept_in_wav(wav_));
 }
 
-// Opens the file again, because its own descriptor may be for direct I/O.
+// Opens the file again, because the existing descriptor may be for direct I/O.
 void FileSink::write_wav_header(std::optional<std::uint64_t> data_bytes) const
 {
     const std::string& path = settings_.target.path;
@@ -177,7 +177,7 @@ bool FileSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, st
         require_free_space(settings_.target.path,
                            stream.total_bytes -
                                std::min(stream.total_bytes, old_bytes_.value_or(0)));
-    if (!old_bytes_) // before the stream, whose first samples its first write would delay
+    if (!old_bytes_) // before the stream: the journal's first write would delay the first samples
         begin_journal();
     const OpenFile file{fd_.get(), settings_.target.path, header_bytes()};
     if (io_plan().engine == IoEngine::buffered) {
@@ -193,12 +193,13 @@ bool FileSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, st
     return true;
 }
 
-// All endpoints are ready: only now is an older file replaced.
+// Replaces an older file only now, when all endpoints are ready.
 void FileSink::start()
 {
     const std::string& path = settings_.target.path;
     if (old_bytes_) {
-        // An interrupted recording of that name may have left a journal: it would cut this file.
+        // An interrupted recording of that name may have left a journal. A recovery would truncate
+        // this file according to it.
         sys::remove_file(journal_path(path), kJournalStays);
         sys::truncate_file(fd_.get(), path, 0);
         old_bytes_.reset();
@@ -231,10 +232,10 @@ DirectSettings FileSink::direct_settings(const StreamInfo& stream, const BlockPo
     direct.expected = stream.total_bytes;
     direct.ahead = std::clamp<std::uint64_t>(4 * direct.depth * stream.block_size, kSmallestAhead,
                                              kLargestAhead);
-    if (stream.total_bytes != 0) // no more than needed
+    if (stream.total_bytes != 0) // reserve no more than needed
         direct.ahead = std::min<std::uint64_t>(
             direct.ahead, detail::round_up(stream.total_bytes, stream.block_size));
-    // Others write to the disk too, and so does the journal.
+    // Other programs write to the disk too, and so does the journal.
     if (const std::uint64_t free = sys::free_space(settings_.target.path); direct.ahead > free / 4)
         direct.ahead = std::max<std::uint64_t>(free / 4, 2 * stream.block_size);
     if (settings_.preallocate)
@@ -245,7 +246,8 @@ DirectSettings FileSink::direct_settings(const StreamInfo& stream, const BlockPo
     return direct;
 }
 
-// Prepared again because another endpoint was refused, it has the file already.
+// Does nothing if the file is already open: prepare() is called again if another endpoint rejected
+// its plan.
 void FileSink::claim(std::int64_t timeout_ns)
 {
     if (!fd_.valid())
@@ -274,7 +276,7 @@ void FileSink::create(int flags)
     try {
         refuse_live_series();
         if (file.is_new)
-            sys::remove_file(journal_path(path), kJournalStays); // of no use without its file
+            sys::remove_file(journal_path(path), kJournalStays); // useless without its file
     } catch (const Error&) {
         if (file.is_new)
             sys::try_remove_file(path);
@@ -300,11 +302,11 @@ try {
     refuse_existing(path, path);
 }
 
-// A file that has the name of a part is that recorder's, also if the part is closed, or comes
-// later.
+// Throws if the file has the name of a part of a series that is being recorded. That name belongs
+// to the recorder even if the part is closed or does not exist yet.
 void FileSink::refuse_live_series() const
 {
-    if (!settings_.series.empty()) // this one is a part, and its recorder has the lock
+    if (!settings_.series.empty()) // this file is a part, and its recorder has the lock
         return;
     const std::string series = series_path(settings_.target.path);
     if (!series.empty() && is_series_locked(series))
@@ -371,8 +373,9 @@ void FileSink::close_and_keep(Stop how, IfEmpty if_empty)
         return;
     }
     std::optional<Error> failure;
-    // The last write may be padded for the disk, and this program killed after it. Without padding,
-    // this write of the journal is saved, which a slow disk would delay.
+    // The last write may be padded for the disk, and the program may be killed right after it. Then
+    // this entry shows where the samples end. Without padding the entry is not needed and is
+    // skipped, because a slow disk would delay the end of the recording.
     constexpr std::uint64_t kLargestSector = 4096;
     if (journal_ && output_ && how == Stop::drain && io_plan().engine != IoEngine::buffered &&
         given_ % kLargestSector != 0)
@@ -385,7 +388,8 @@ void FileSink::close_and_keep(Stop how, IfEmpty if_empty)
     }
     const bool unfinished = failure && failure->code().value() == ETIMEDOUT;
     try {
-        // A file still being written to cannot be cut: the journal says what is valid.
+        // A file that is still being written to cannot be truncated. The journal shows how much of
+        // it is valid.
         if (!unfinished)
             end_file(how, if_empty);
         close_file(failure ? Stop::abort : how);
@@ -416,8 +420,8 @@ void FileSink::end_file(Stop how, IfEmpty if_empty)
         if (valid % 2 != 0) // a chunk is padded to an even number of bytes
             sys::truncate_file(fd_.get(), settings_.target.path, header_bytes() + valid + 1);
     }
-    // A stream that failed before it began leaves nothing behind that the next one would collide
-    // with.
+    // A stream that fails before it begins leaves no file behind, because the next stream would
+    // collide with it.
     if (if_empty == IfEmpty::removed && how == Stop::abort && created_ &&
         (!output_ || output_->valid() == 0))
         sys::try_remove_file(settings_.target.path);
@@ -427,19 +431,19 @@ void FileSink::end_file(Stop how, IfEmpty if_empty)
         journal_->remove();
 }
 
-// After a failed write part of the last sample may be there: readers expect whole ones.
+// Cuts off the incomplete sample that a failed write may have left: readers expect whole samples.
 void FileSink::keep_whole_samples() const noexcept
 {
     const std::uint64_t part = output_ ? output_->valid() % sample_bytes_ : 0;
     if (!regular_ || part == 0)
         return;
     try {
-        // Only what is ours: standard output may be in the middle of another file.
+        // Truncate only our own data: standard output may be in the middle of another file.
         const std::uint64_t end = sys::file_position(fd_.get(), settings_.target.path);
         if (end == sys::file_size(fd_.get(), settings_.target.path))
             sys::truncate_file(fd_.get(), settings_.target.path, end - part);
     } catch (const Error&) {
-        // Report the error that brought us here.
+        // The caller reports the original error.
     }
 }
 
@@ -447,14 +451,14 @@ void FileSink::release_lock() noexcept
 {
     if (!lock_.valid())
         return;
-    // Requests still in io_uring would keep the lock for a while.
+    // Closing the file is not enough: requests still in io_uring would keep the lock for a while.
     sys::unlock(lock_.get());
     lock_.reset();
 }
 
 void FileSink::close_file(Stop how)
 {
-    // NFS and quotas report errors of write() only at close().
+    // On NFS, and with quotas, close() can be the first call to report a failed write().
     if (::close(fd_.release()) < 0 && how == Stop::drain && errno != EINTR)
         throw Error(Fault::storage, errno, "close", settings_.target.path);
 }

@@ -21,43 +21,45 @@ namespace iio_stream::file {
 struct SinkSettings : IoSettings {
     FileTarget target;
     bool overwrite = false;
-    std::optional<std::uint64_t> preallocate; ///< bytes at a time; 0 = none
+    std::optional<std::uint64_t> preallocate; ///< bytes to reserve at a time; 0 = none, empty =
+                                              ///< automatic
     bool sync_at_end = true;
     std::uint64_t sync_every = 0; ///< bytes; 0 = never
-    bool journal = false;         ///< also if the file is never longer than its valid part
-    std::string series = {};      ///< the name without a number, if it is one of several parts
+    bool journal = false;         ///< keep a journal even if the file is never longer than its
+                                  ///< valid part
+    std::string series = {};      ///< name without a number, if the file is a part of a series
     std::size_t number = 0;
 
     static SinkSettings from(Uri& uri);
 };
 
-/// Writes samples as they are to a file, a pipe or a device.
-/// Owns: the file; a failure leaves it with the whole samples that reached it.
+/// Writes samples unchanged to a file, a pipe or a device. Owns the file. After a failure, the file
+/// holds the whole samples that have reached it.
 class FileSink final : public Part {
 public:
     explicit FileSink(SinkSettings settings) : settings_(std::move(settings)) {}
 
-    std::unique_ptr<FileSink> another(std::size_t number) const; ///< sibling(), by its own type
+    std::unique_ptr<FileSink> another(std::size_t number) const; ///< a sibling() of this type
     std::unique_ptr<Part> sibling(std::size_t number) const override { return another(number); }
     void follow(Part& before) override;
     std::optional<PartStart> start_with(const Block& first) override;
     void announce(const PartStart& start) override;
     bool whole() const noexcept override { return whole_; }
     std::vector<std::string> files() const override { return {settings_.target.path}; }
-    /// For the journal: a loss in the samples that follow, by its place in the file.
+    /// Records in the journal a loss among the samples that follow, by its place in the file.
     void record_loss(const Loss& loss) noexcept;
-    /// A loss after this sample may become known late.
+    /// Declares that all losses before this sample are known. Later losses may still be reported.
     void set_losses_final_before(std::uint64_t samples) noexcept;
-    /// Of the samples that the part before it was given.
+    /// Bytes of samples that were submitted to the previous part.
     std::uint64_t bytes_before() const noexcept { return bytes_before_; }
-    /// Empty if the file has none.
+    /// The journal; empty if the file has none.
     std::optional<Journal>& journal() noexcept { return journal_; }
-    /// Whether the file is this sink's: it is open, and not another recording's.
+    /// Whether this sink has opened the file. If so, the file does not belong to another recording.
     bool is_open() const noexcept { return fd_.valid(); }
-    /// Opens or creates the file and locks it, which prepare() does otherwise.
+    /// Opens or creates the file and locks it. If it is not called, prepare() does this.
     void claim(std::int64_t timeout_ns);
-    /// What close() does, but the file stays locked until release_lock(), and an empty one is not
-    /// removed: for a recording that has metadata besides.
+    /// Like close(), but the file stays locked until release_lock(), and an empty file is not
+    /// removed. This is for a recording that also has metadata.
     void close_locked(Stop how) { close_and_keep(how, IfEmpty::kept); }
     void release_lock() noexcept;
 
@@ -102,13 +104,13 @@ private:
     SinkSettings settings_;
     mutable std::optional<FileIoPlan> io_plan_; ///< determined by the first plan()
     sys::UniqueFd fd_;
-    sys::UniqueFd lock_; ///< of a regular file, until what belongs to it is closed, too
+    sys::UniqueFd lock_;               ///< holds the lock of a regular file until release_lock()
     std::atomic<bool> created_{false}; ///< for free_space_left()
     bool regular_ = false, whole_ = false;
     std::optional<std::uint64_t> old_bytes_; ///< size of the file that start() replaces
     std::atomic<std::uint64_t> given_{0};    ///< bytes
     std::uint64_t bytes_before_ = 0;
-    std::optional<std::uint64_t> stored_; ///< bytes, after it is closed
+    std::optional<std::uint64_t> stored_; ///< bytes, set when the file is closed
     std::size_t sample_bytes_ = 1;
     WavFacts wav_; ///< for the header of a WAV file
     std::unique_ptr<Output> output_;

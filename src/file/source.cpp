@@ -23,7 +23,7 @@ namespace iio_stream::file {
 
 namespace {
 
-// 0 if it does not exist or has no size.
+// The size of a file; 0 if the file does not exist or has no size.
 std::uint64_t size_of(const std::string& path)
 {
     std::error_code error;
@@ -35,7 +35,7 @@ std::uint64_t size_of(const std::string& path)
 
 void refuse_unfinished_file(const std::string& path)
 {
-    if (sys::path_exists(journal_path(path))) // what follows its samples would pass for some
+    if (sys::path_exists(journal_path(path))) // reserved space would be read as samples
         throw Error(Fault::storage, EBUSY, "read", path,
                     "it is still being recorded, or was interrupted",
                     "after an interruption: iio-stream recover " + path);
@@ -54,8 +54,8 @@ SourceSettings SourceSettings::from(Uri& uri, FileTarget target)
     if (suffix.empty() && !named.format.empty() && !uri.options.has(kSourceOptions["format"]))
         s.remark = "format=" + named.format + " is from the file's name";
     s.format = detail::format_from_options(uri.options, suffix.empty() ? named.format : suffix, "",
-                                           path + ": the name does not say the sample format",
-                                           "say it: format=ci16_le");
+                                           path + ": the name does not state the sample format",
+                                           "add it, such as format=ci16_le");
     require_format_of_suffix(s.target, s.format);
     if (s.format.sample_rate <= 0 && named.rate) {
         s.format.sample_rate = *named.rate;
@@ -156,10 +156,10 @@ std::optional<Hop> RawSource::plan(const MemoryTraits& traits, std::string&) con
     hop.reason = plan.reason;
     for (const std::string& warning : settings_.warnings)
         hop.warning += (hop.warning.empty() ? "" : "\n") + printable(warning);
-    if (settings_.zeros != 0) // blocks cannot say so
+    if (settings_.zeros != 0) // blocks cannot carry this fact
         detail::add_clause(hop.reason, std::to_string(settings_.zeros) +
                                            " of the samples are zeros in place of lost ones, "
-                                           "which only a SigMF copy knows");
+                                           "which only a SigMF copy records");
     if (!settings_.remark.empty())
         detail::add_clause(hop.reason, settings_.remark);
     if (plan.engine == IoEngine::buffered)
@@ -182,7 +182,7 @@ std::optional<Hop> RawSource::plan(const MemoryTraits& traits, std::string&) con
     return hop;
 }
 
-// Of the samples in the file; 0 if it does not exist or has no size.
+// Bytes of samples in the file; 0 if the file does not exist or has no size.
 std::uint64_t RawSource::stored_bytes() const
 {
     const std::uint64_t size = size_of(settings_.target.path);
@@ -192,7 +192,7 @@ std::uint64_t RawSource::stored_bytes() const
     return size - std::min(others, size);
 }
 
-// In the open file: sets length_.
+// Finds the samples in the open file and sets length_.
 OpenInput RawSource::find_samples(bool regular, std::uint64_t size)
 {
     const std::string& path = settings_.target.path;
@@ -233,7 +233,8 @@ bool RawSource::prepare(BlockPool& pool, std::string& why)
         fd_ = sys::open_file(path, O_RDONLY |
                                        (plan.engine == IoEngine::buffered ? O_NONBLOCK : O_DIRECT));
     const bool regular = sys::is_regular(fd_.get());
-    if (regular) // so that it is not replaced meanwhile; a file being written may be read
+    if (regular) // keeps other programs from replacing the file; a file that is being written can
+                 // still be read
         (void)sys::try_lock(fd_.get(), sys::Lock::shared);
     const std::uint64_t size = regular ? sys::file_size(fd_.get(), path) : 0;
     const OpenInput file = find_samples(regular, size);
@@ -267,7 +268,7 @@ void RawSource::stop() noexcept
     fd_.reset();
 }
 
-// A pipe may take any time, unless the user has set a deadline. A disk has a deadline of its own.
+// A pipe has no deadline unless the user has set one. A disk has a deadline of its own.
 bool RawSource::on_timeout(std::optional<std::chrono::nanoseconds> chosen)
 {
     if (input_)
@@ -278,10 +279,10 @@ bool RawSource::on_timeout(std::optional<std::chrono::nanoseconds> chosen)
     throw Error(Fault::device, ETIMEDOUT, "read",
                 target.is_standard_stream ? "standard input" : target.path,
                 "no samples came within " + std::to_string(chosen->count() / 1'000'000) + " ms",
-                "--timeout waits longer; without it a pipe may take any time");
+                "--timeout waits longer; without it, a pipe has no deadline");
 }
 
-// The gaps that begin in the next `samples` samples, or before them.
+// Reports the gaps that begin in the next `samples` samples, or before them.
 void RawSource::report_gaps(std::uint64_t samples)
 {
     const auto& gaps = settings_.gaps;
@@ -304,7 +305,7 @@ void RawSource::report_gaps(std::uint64_t samples)
     }
 }
 
-// Of the block that comes next. A raw file does not say when its samples were taken.
+// The time of the next block. A raw file does not state when its samples were taken.
 Time RawSource::time_of_block(std::uint64_t samples) const noexcept
 {
     const auto ns = settings_.timeline.end_ns_of(tracker_.position() + samples);
@@ -330,7 +331,7 @@ Taken RawSource::take()
     std::size_t bytes = got.order ? got.order->bytes : 0;
     torn_ = torn_ || bytes % sample != 0;
     bytes -= bytes % sample;
-    if (torn_ && bytes == 0 && !flushing_) // whole samples went before
+    if (torn_ && bytes == 0 && !flushing_) // the whole samples have been delivered
         throw Error(Fault::storage, EINVAL, "read", settings_.target.path,
                     "it ends in the middle of a sample of " + std::to_string(sample) + " bytes");
     if (!got.order || bytes == 0)

@@ -20,34 +20,38 @@ struct SourceSettings {
     DataLayout layout = {};
     bool loop = false;
     IoSettings io = {};
-    bool packed24 = false;                   ///< the file has the upper 24 bits of values of 32
+    bool packed24 = false;                   ///< the file stores only the upper 24 of each value's
+                                             ///< 32 bits
     std::optional<std::int64_t> utc_ns = {}; ///< when the first sample was taken
-    std::string remark = {};                 ///< how the samples were found, and what a copy lacks
+    std::string remark = {};                 ///< how the samples were found, and facts that a copy
+                                             ///< lacks
     Tuning tuning = {};
-    std::vector<Gap> gaps = {}; ///< gaps the samples are known to have, by offset
-    std::uint64_t zeros = 0;    ///< in place of lost samples
-    Timeline timeline = {};     ///< when they were taken, unless the file loops
-    std::shared_ptr<const std::string> metadata = {}; ///< for a copy
-    std::vector<std::string> warnings = {}; ///< what the user should know before the stream starts
+    std::vector<Gap> gaps = {}; ///< known gaps in the samples, by offset
+    std::uint64_t zeros = 0;    ///< samples that are zeros in place of lost ones
+    Timeline timeline = {};     ///< when the samples were taken; not set if the file loops
+    std::shared_ptr<const std::string> metadata = {}; ///< metadata for a copy
+    std::vector<std::string> warnings = {}; ///< shown to the user before the stream starts
 
-    /// For a file of raw samples.
+    /// Settings for a file of raw samples.
     static SourceSettings from(Uri& uri, FileTarget target);
-    /// Takes loop= engine= depth= direct=.
+    /// Takes the options loop=, engine=, depth= and direct=.
     void take_reading(Options& options);
-    /// Takes frequency= and datetime=. The file's name states what they do not.
+    /// Takes the options frequency= and datetime=. `named` supplies values that neither the options
+    /// nor a header state.
     void take_circumstances(Options& options, const NamedFacts& named);
-    /// Sets the timeline and the metadata for a copy if utc_ns is known. Call it last.
+    /// Sets the timeline, and the metadata for a copy, if utc_ns is known and the file does not
+    /// loop. Call it last.
     void describe_samples();
-    /// The samples are the bytes [begin, end) of a file of `size` bytes.
+    /// Sets the layout of a file of `size` bytes whose samples are the bytes [begin, end).
     void set_place(std::uint64_t begin, std::uint64_t end, std::uint64_t size);
-    std::uint64_t header_bytes() const noexcept; ///< before the first sample
+    std::uint64_t header_bytes() const noexcept; ///< bytes before the first sample
 };
 
 /// Throws a storage Error if a file of raw samples has a journal.
 void refuse_unfinished_file(const std::string& path);
 
-/// Reads samples as they are from a file, a pipe or a device, as fast as they are taken. Regular
-/// files are read past the page cache if possible.
+/// Reads samples unchanged from a file, a pipe or a device, as fast as the pipeline takes them.
+/// Reading a regular file bypasses the page cache if possible.
 class RawSource final : public Source {
 public:
     explicit RawSource(SourceSettings settings) : settings_(std::move(settings)) {}
@@ -84,12 +88,12 @@ private:
     std::unique_ptr<Input> input_; ///< destroyed before the file
     detail::SampleTracker tracker_;
     std::uint64_t length_ = 0; ///< samples in the file
-    std::uint64_t round_ = 0;  ///< position where the current round of the file's gaps began
+    std::uint64_t round_ = 0;  ///< position at which the current pass through a looping file began
     std::size_t next_gap_ = 0;
-    /// Whether a gap with that evidence was reported.
+    /// For each kind of evidence, whether a gap with it has been reported.
     std::array<bool, static_cast<std::size_t>(Evidence::starvation) + 1> evidence_{};
-    bool torn_ = false;     ///< it ends in the middle of a sample
-    bool flushing_ = false; ///< the stream ends before it does
+    bool torn_ = false;     ///< the file ends in the middle of a sample
+    bool flushing_ = false; ///< the stream ends before the file does
 };
 
 } // namespace iio_stream::file

@@ -46,11 +46,11 @@ private:
     OpenInput file_;
     std::size_t sample_bytes_;
     bool regular_, ended_ = false, any_ = false;
-    bool flushing_ = false;           ///< a part of a block is wanted, too
+    bool flushing_ = false;           ///< hand out partly filled blocks, too
     std::size_t filled_ = 0;          ///< bytes in the front block
     std::size_t range_ = 0;           ///< number of the range being read
-    std::uint64_t done_ = 0;          ///< bytes of it that have been read
-    bool sought_ = false;             ///< the file is positioned in it
+    std::uint64_t done_ = 0;          ///< bytes of that range that have been read
+    bool sought_ = false;             ///< the file is positioned in that range
     std::uint64_t skip_ = file_.skip; ///< bytes still to be read before the first sample
     detail::FillDeadline deadline_;
     detail::FillQueue queue_;
@@ -72,7 +72,7 @@ void BufferedInput::seek(std::uint64_t at)
         throw Error(Fault::storage, errno, "seek", file_.path, {}, "a pipe cannot loop");
 }
 
-// How many of `left` bytes the file may give next; 0: it has no more samples.
+// How many of `left` bytes to read next; 0 if the file has no more samples.
 std::size_t BufferedInput::room(std::size_t left)
 {
     if (!file_.ranges)
@@ -91,7 +91,7 @@ std::size_t BufferedInput::room(std::size_t left)
     return static_cast<std::size_t>(std::min<std::uint64_t>(left, range.bytes() - done_));
 }
 
-// Reads what comes before the samples of a pipe; false if more has to be waited for.
+// Reads the bytes before the samples of a pipe; false if it has to wait for more.
 bool BufferedInput::skip_header(std::span<std::byte> scratch)
 {
     while (skip_ != 0) {
@@ -110,7 +110,7 @@ bool BufferedInput::skip_header(std::span<std::byte> scratch)
     return true;
 }
 
-// Reads towards a full block; false if more has to be waited for.
+// Reads towards a full block; false if it has to wait for more.
 bool BufferedInput::read_more(detail::FillRequest& empty)
 {
     const CpuWrite out{empty.block};
@@ -138,7 +138,7 @@ bool BufferedInput::read_more(detail::FillRequest& empty)
     return true;
 }
 
-// At the end of a stream the samples that have come matter more than an error.
+// At the end of a stream, the samples that have arrived matter more than an error.
 bool BufferedInput::try_read_more()
 {
     try {
@@ -150,7 +150,8 @@ bool BufferedInput::try_read_more()
     }
 }
 
-// What else has come, such as the start of a sample, begins the next block.
+// Hands out the first `bytes` of the front block. The rest, such as the start of a sample, begins
+// the next block.
 Got BufferedInput::take_part(std::size_t bytes)
 {
     if (bytes == 0)

@@ -22,12 +22,12 @@ struct DataLayout {
     struct Header {
         std::uint64_t sample = 0, bytes = 0;
     };
-    std::vector<Header> headers;      ///< by their samples, none of 0 bytes
+    std::vector<Header> headers;      ///< sorted by sample, none of 0 bytes
     std::uint64_t trailing_bytes = 0; ///< after the last sample
 
     bool is_plain() const noexcept { return headers.empty() && trailing_bytes == 0; }
-    /// Where the samples of the file `path` are, which has `size` bytes: ranges in order, none of
-    /// them empty. Throws a storage Error if the file is too short for its headers.
+    /// The ranges of the samples in the file `path`, which has `size` bytes. They are in order, and
+    /// none of them is empty. Throws a storage Error if the file is too short for its headers.
     std::vector<ByteRange> ranges(std::uint64_t size, std::size_t sample_bytes,
                                   const std::string& path) const;
 };

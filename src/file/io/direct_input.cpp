@@ -15,10 +15,10 @@ namespace iio_stream::file {
 
 namespace {
 
-constexpr std::int64_t kReadGraceNs = 1'000'000'000; ///< for requests no longer wanted
+constexpr std::int64_t kReadGraceNs = 1'000'000'000; ///< for requests that are no longer wanted
 constexpr std::int64_t kTimeoutNs = 30'000'000'000;  ///< for a disk that does not answer
 
-// A stage takes a whole block, wherever it is in the file.
+// A stage takes a whole block, whatever its alignment in the file.
 std::size_t read_stage_bytes(std::size_t block_size, std::size_t align)
 {
     return detail::round_up(block_size + 2 * align, std::lcm(align, detail::kPage));
@@ -31,7 +31,7 @@ DirectInput::DirectInput(const OpenInput& file, const DirectReading& reading, Bl
     : file_(file),
       reading_(reading),
       ranges_(file.ranges.value_or(std::vector<ByteRange>{{0, reading.size}})),
-      // Two are enough unless everything is staged.
+      // Two stages are enough unless everything is staged.
       stages_(Memory{}, read_stage_bytes(pool.block_size(), reading.io.offset_align),
               reading.staged ? reading.depth : 2, CpuUse::mapped),
       registered_(reading.staged ? 0 : pool.count()),
@@ -49,7 +49,7 @@ DirectInput::DirectInput(const OpenInput& file, const DirectReading& reading, Bl
                             registered_, stages_);
 }
 
-// The kernel keeps the pages of requests still in flight after that, so they do no harm.
+// Requests that are still in flight at the deadline do no harm: the kernel keeps their pages.
 DirectInput::~DirectInput()
 {
     no_more_ = true;
@@ -59,7 +59,7 @@ DirectInput::~DirectInput()
         while (idle_.size() < requests_.size() && sys::wait_for(io_->fd(), POLLIN, deadline))
             service();
     } catch (...) {
-        // Nothing more can be done for them.
+        // Nothing more can be done for these requests.
     }
 }
 
@@ -98,7 +98,7 @@ bool DirectInput::in_place(const Slot& slot, std::size_t bytes) const noexcept
            (last && begun_ + detail::round_up(bytes, align) <= slot.order->block.capacity());
 }
 
-// Requests as much as is contiguous in the file; false if no stage is free for it.
+// Requests as many bytes as are contiguous in the file; false if no stage is free for them.
 bool DirectInput::start_piece(Slot& slot, std::size_t index)
 {
     const std::size_t align = reading_.io.offset_align;
@@ -138,7 +138,7 @@ bool DirectInput::start_piece(Slot& slot, std::size_t index)
     return true;
 }
 
-// No range is empty.
+// This relies on the fact that no range is empty.
 void DirectInput::advance(std::size_t bytes) noexcept
 {
     at_ += bytes;
@@ -151,7 +151,7 @@ void DirectInput::advance(std::size_t bytes) noexcept
     at_ = ranges_[range_].begin;
 }
 
-// Also for the rest of a short read: from where it can start aligned.
+// Submits a request, or the rest of it after a short read, from an aligned place on.
 void DirectInput::put(std::size_t tag)
 {
     const Request& request = requests_[tag];

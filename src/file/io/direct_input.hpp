@@ -9,7 +9,7 @@
 
 namespace iio_stream::file {
 
-/// What a direct input reads.
+/// Parameters of a direct input.
 struct DirectReading {
     sys::DirectIo io;
     IoEngine engine = IoEngine::io_uring;
@@ -18,12 +18,12 @@ struct DirectReading {
     bool staged = false;    ///< the disk cannot write into the blocks' own pages: copy
 };
 
-/// Bypasses the page cache: the disk writes into the blocks' own pages, with several requests in
-/// flight as soon as blocks are submitted. What is not aligned for the disk (after the seam of a
-/// loop over an unaligned file) goes through staging buffers.
+/// Reads bypass the page cache: the disk writes into the blocks' own pages, with several requests
+/// in flight as soon as blocks are submitted. Data that are not aligned for the disk (after the
+/// seam of a loop over an unaligned file) go through staging buffers.
 class DirectInput final : public Input {
 public:
-    /// `io`: for tests; otherwise it is created here.
+    /// `io`: a queue for tests; without one, the constructor creates a queue.
     DirectInput(const OpenInput& file, const DirectReading& reading, BlockPool& pool,
                 std::unique_ptr<sys::IoQueue> io = nullptr);
     ~DirectInput() override; ///< waits for the requests, for a limited time
@@ -40,21 +40,21 @@ private:
     struct Slot {
         std::optional<detail::FillRequest> order;
         std::optional<CpuWrite> access;
-        std::size_t open = 0; ///< its requests that have not ended
+        std::size_t open = 0; ///< number of its requests that have not ended
         bool whole = false;   ///< all its requests have been made
-        int error = 0;        ///< of one of them
+        int error = 0;        ///< errno of the first request that failed; 0 = none
         std::uint64_t error_at = 0;
     };
     /// One read.
     struct Request {
-        std::span<std::byte> data; ///< aligned, as is its place in the file
+        std::span<std::byte> data; ///< aligned, and so is its place in the file
         std::uint64_t offset = 0;
         std::size_t wanted = 0; ///< bytes of `data`; the rest is after the end of the file
         std::size_t came = 0;
         std::size_t buffer = 0, slot = 0;
-        std::optional<EmptyBlock> stage; ///< `data` belongs to it: copied when it has arrived
-        std::size_t skip = 0;            ///< bytes of a stage before those wanted
-        std::span<std::byte> target;     ///< where those go
+        std::optional<EmptyBlock> stage; ///< holds `data`, which is copied when it has arrived
+        std::size_t skip = 0;            ///< bytes of a stage before the wanted ones
+        std::span<std::byte> target;     ///< where the wanted bytes are copied to
     };
 
     void start_reads();
@@ -72,16 +72,16 @@ private:
     DirectReading reading_;
     std::vector<ByteRange> ranges_; ///< of the file's samples
     BlockPool stages_;
-    std::size_t registered_;  ///< blocks of the pool, before the stages
+    std::size_t registered_;  ///< blocks of the pool; stages have higher buffer numbers
     std::vector<Slot> slots_; ///< by the number of the block in its pool
     std::vector<Request> requests_;
     std::vector<std::size_t> idle_;    ///< requests not in flight
     detail::Fifo<std::size_t> queue_;  ///< slots, in stream order
     std::unique_ptr<sys::IoQueue> io_; ///< destroyed before the memory it reads into
-    std::size_t started_ = 0;          ///< slots at the front of queue_ that are whole
-    std::size_t begun_ = 0;            ///< bytes of the next one already requested
+    std::size_t started_ = 0;          ///< slots at the front of queue_ whose requests are all made
+    std::size_t begun_ = 0;            ///< bytes of the next slot that have been requested
     std::size_t range_ = 0;            ///< number of the range of samples to request next
-    std::uint64_t at_ = 0;             ///< the place in the file, in that range
+    std::uint64_t at_ = 0;             ///< place in the file, in that range
     bool no_more_ = false;             ///< the end of the file has been requested
     std::int64_t progress_ns_ = 0;
 };

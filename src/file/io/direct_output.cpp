@@ -17,7 +17,7 @@ namespace iio_stream::file {
 
 namespace {
 
-constexpr std::int64_t kWriteGraceNs = 400'000'000; ///< for requests no longer wanted
+constexpr std::int64_t kWriteGraceNs = 400'000'000; ///< for requests that are no longer wanted
 
 Error failed_to(const char* what, const OpenFile& file, int error)
 {
@@ -31,7 +31,7 @@ Error failed_to(const char* what, const OpenFile& file, int error)
 
 } // namespace
 
-// A stage takes any block whole, so that each needs one request at most.
+// A stage takes any whole block, so that each block needs at most one request.
 std::size_t write_stage_bytes(std::size_t block_size, std::size_t align)
 {
     constexpr std::size_t kSmallest = 1 << 20;
@@ -48,7 +48,7 @@ DirectOutput::DirectOutput(const OpenFile& file, const DirectSettings& settings,
       most_bytes_(stream.block_size),
       timeout_ns_(std::max(stream.timeout_ns, kFinishTimeoutNs)),
       cancel_(cancel),
-      // Without staging two are enough, for what is not aligned.
+      // Without staging, two stages are enough for unaligned data.
       stages_(Memory{}, write_stage_bytes(stream.block_size, settings.io.offset_align),
               settings.staged ? settings.depth + 1 : 2, CpuUse::mapped),
       requests_(settings.depth),
@@ -120,7 +120,7 @@ void DirectOutput::copy(std::span<const std::byte> bytes)
 {
     while (!bytes.empty()) {
         if (!stage_)
-            stage_ = stages_.take(); // ready() has made sure that there is one
+            stage_ = stages_.take(); // ready() makes sure that there is one
         const CpuWrite out{*stage_};
         const std::size_t part = std::min(bytes.size(), out.bytes().size() - stage_used_);
         std::memcpy(out.bytes().data() + stage_used_, bytes.data(), part);
@@ -177,7 +177,7 @@ void DirectOutput::handle(const sys::Completed& completed)
         return reserved(completed.result);
     if (completed.tag == depth_ + 1) {
         syncing_ = false;
-        if (completed.result < 0) // never retried: data it could not write are lost
+        if (completed.result < 0) // not retried: the data that it could not write are lost
             throw failed_to("fdatasync", file_, static_cast<int>(-completed.result));
         return;
     }
@@ -200,7 +200,7 @@ void DirectOutput::handle(const sys::Completed& completed)
         return put(request);
     request.ended = true;
     request.access.reset();
-    request.filled.reset(); // back to the source, even if earlier ones are still pending
+    request.filled.reset(); // the block goes back, even if earlier requests are pending
     request.stage.reset();
 }
 
@@ -240,7 +240,7 @@ void DirectOutput::reserve_ahead()
     const bool urgent = position_ + most_bytes_ > reserved_;
     if (!urgent && (enough || reserved_ - position_ > settings_.ahead / 2))
         return;
-    if (enough) // but in pieces that fit less well
+    if (enough) // more data arrived than expected: reserve smaller pieces
         settings_.ahead = std::min<std::uint64_t>(settings_.ahead, 4 * most_bytes_);
     if (!may_reserve())
         return;
@@ -249,7 +249,8 @@ void DirectOutput::reserve_ahead()
     ++in_flight_;
 }
 
-// If there is no space for much, there may be for less; without any, the writes themselves fail.
+// If there is no space for a large piece, there may be space for a smaller one. Without any space,
+// the writes themselves fail.
 void DirectOutput::reserved(std::ptrdiff_t result)
 {
     const std::uint64_t bytes = std::exchange(reserving_, 0);
@@ -274,7 +275,7 @@ std::string DirectOutput::remark() const
     return text;
 }
 
-// Until at most `in_flight` requests are left.
+// Waits until at most `in_flight` requests are left.
 void DirectOutput::await(std::size_t in_flight, std::int64_t patience_ns)
 {
     std::int64_t deadline = sys::after(patience_ns);
@@ -307,7 +308,7 @@ void DirectOutput::finish(Stop how)
         await(0, timeout_ns_);
         return;
     }
-    // One after the other may fail now, like the first: they only have to end.
+    // More requests may fail now, like the first: they only have to end.
     settings_.ahead = settings_.sync_every = 0;
     const std::int64_t deadline = sys::after(kWriteGraceNs);
     while (in_flight_ != 0)
@@ -318,7 +319,7 @@ void DirectOutput::finish(Stop how)
                 throw;
         }
     retire();
-    if (count_ > 0) // the one that failed may have written something
+    if (count_ > 0) // the request that failed may have written some bytes
         valid_ = requests_[first_].offset +
                  std::min(requests_[first_].written, requests_[first_].valid_bytes);
 }

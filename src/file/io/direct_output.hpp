@@ -10,27 +10,27 @@
 
 namespace iio_stream::file {
 
-/// How a direct output writes.
+/// Parameters of a direct output.
 struct DirectSettings {
     sys::DirectIo io;
     IoEngine engine = IoEngine::io_uring;
     std::size_t depth = 4;
-    bool staged = false;          ///< the blocks' own pages cannot be written from: copy
+    bool staged = false;          ///< the disk cannot read the blocks' own pages: copy
     std::uint64_t ahead = 0;      ///< bytes to reserve at a time; 0 = none
-    std::uint64_t expected = 0;   ///< how much will come; 0 = unknown
+    std::uint64_t expected = 0;   ///< bytes that the stream will have; 0 = unknown
     std::uint64_t sync_every = 0; ///< bytes between two syncs; 0 = none
 };
 
-/// Of each buffer that blocks are copied into if the disk cannot take their own pages.
+/// Size of each buffer into which blocks are copied if the disk cannot use their own pages.
 std::size_t write_stage_bytes(std::size_t block_size, std::size_t align);
 
-/// Bypasses the page cache: the disk reads the blocks' own pages, with several requests in flight.
-/// What is not aligned for the disk (the stream's tail, everything after a short block) goes
-/// through staging buffers. Writes that extend a file are synchronous on ext4: the file is extended
-/// ahead of them.
+/// Writes bypass the page cache: the disk reads the blocks' own pages, with several requests in
+/// flight. Data that are not aligned for the disk (the stream's tail, everything after a short
+/// block) go through staging buffers. Writes that extend a file are synchronous on ext4, so the
+/// file is extended ahead of them.
 class DirectOutput final : public Output {
 public:
-    /// `queue`: for tests; otherwise it is created here.
+    /// `queue`: a queue for tests; without one, the constructor creates a queue.
     DirectOutput(const OpenFile& file, const DirectSettings& settings, const StreamInfo& stream,
                  BlockPool& pool, int cancel, std::unique_ptr<sys::IoQueue> queue = nullptr);
 
@@ -43,21 +43,21 @@ public:
     std::size_t pending() const noexcept override { return in_place_; }
     void finish(Stop how) override;
     std::uint64_t valid() const noexcept override { return valid_; }
-    /// What could be better; "" if nothing.
+    /// Why the writes are slower than they could be; "" if nothing slows them down.
     std::string remark() const;
 
 private:
     /// One write. Its memory stays leased, with CPU access open, until it has ended.
     struct Request {
-        std::optional<Block> filled; ///< written from in place …
+        std::optional<Block> filled; ///< the block, if it is written in place …
         std::optional<CpuRead> access;
-        std::optional<EmptyBlock> stage; ///< … or copied
+        std::optional<EmptyBlock> stage; ///< … or the buffer into which it was copied
         std::span<const std::byte> data;
         std::uint64_t offset = 0;
         std::size_t buffer = 0;
         std::size_t valid_bytes = 0; ///< of `data`; the rest is padding
-        std::size_t done = 0;        ///< bytes, up to where the rest can start aligned
-        std::size_t written = 0;     ///< bytes
+        std::size_t done = 0;        ///< bytes written, rounded down so that the rest is aligned
+        std::size_t written = 0;     ///< bytes written
         bool ended = false;
     };
 
@@ -77,7 +77,7 @@ private:
     OpenFile file_;
     DirectSettings settings_;
     std::size_t depth_;
-    std::size_t registered_; ///< blocks of the pool, before the stages
+    std::size_t registered_; ///< blocks of the pool; stages have higher buffer numbers
     std::size_t most_bytes_; ///< of one block
     std::int64_t timeout_ns_;
     int cancel_;
@@ -91,8 +91,8 @@ private:
     std::size_t stage_used_ = 0;
     std::uint64_t position_ = 0; ///< bytes accepted
     std::uint64_t valid_ = 0;
-    std::uint64_t reserved_ = 0, reserving_ = 0; ///< length of the file; what is being added to it
-    int reserve_error_ = 0;                      ///< why it is not extended ahead of the writes
+    std::uint64_t reserved_ = 0, reserving_ = 0; ///< length of the file; bytes being added to it
+    int reserve_error_ = 0;                      ///< why the file is not extended ahead
     std::uint64_t synced_ = 0;
     bool syncing_ = false;
 };

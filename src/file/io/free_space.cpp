@@ -22,7 +22,7 @@ void require_free_space(const std::string& path, std::uint64_t bytes)
 
 std::uint64_t free_space_left(const std::string& path, std::uint64_t given) noexcept
 {
-    // Space already reserved makes the file longer than what it was given.
+    // Reserved space makes the file longer than the data written to it.
     std::error_code error;
     const std::uint64_t size = std::filesystem::file_size(path, error);
     const std::uint64_t reserved = error || size < given ? 0 : size - given;

@@ -13,26 +13,26 @@
 
 namespace iio_stream::file {
 
-/// The result of Input::take(): a block with the bytes that came for it, and whether it is the
-/// last.
+/// The result of Input::take(): a block with the bytes that were read into it, and whether it is
+/// the last one.
 struct Got {
     std::optional<detail::FillRequest> order;
     bool ended = false; ///< nothing follows it
 };
 
-/// How bytes of an open file get into blocks; the destructor ends pending reads.
-/// Thread: that of the source it belongs to.
+/// Reads the bytes of an open file into blocks. The destructor ends pending reads.
+/// Thread: the thread of the source that owns it.
 class Input {
 public:
     virtual ~Input() = default;
 
     virtual void submit(EmptyBlock block, std::size_t bytes) = 0;
-    virtual Got take() = 0; ///< in the order of submit(), whatever was read first
+    virtual Got take() = 0; ///< in the order of submit(), whichever read ends first
     virtual Wait wait() = 0;
     virtual std::size_t pending() const noexcept = 0;
-    /// Source::flush().
+    /// See Source::flush().
     virtual bool flush() { return false; }
-    /// Nothing has come for long: throws if the file should have answered.
+    /// Called when nothing has arrived for a long time. Throws if the file should have answered.
     virtual void on_timeout() {}
 };
 
@@ -41,13 +41,14 @@ struct OpenInput {
     int fd = -1;
     std::string path;
     bool loop = false; ///< continue at the beginning after the end
-    /// Where its samples are, none of them empty; nullopt: everything up to its end.
+    /// The ranges of the samples, none of them empty; nullopt: everything up to the end of the
+    /// file.
     std::optional<std::vector<ByteRange>> ranges = {};
     std::uint64_t skip = 0; ///< bytes before the first sample of a pipe, which has no ranges
 };
 
-/// By read(), through the page cache: for pipes, devices, and if nothing better works. What comes
-/// slowly is handed out in blocks of whole samples of `format` that are not full.
+/// Reads with read(), through the page cache: for pipes and devices, and if nothing better works.
+/// Data that arrive slowly are handed out in partly filled blocks of whole samples of `format`.
 std::unique_ptr<Input> make_buffered_input(const OpenInput& file, const BlockPool& pool,
                                            const Format& format);
 

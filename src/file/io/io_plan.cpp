@@ -18,7 +18,7 @@ namespace iio_stream::file {
 namespace {
 
 constexpr std::size_t kInFlight =
-    16 << 20; ///< bytes: enough for disks, and a small part of 250 ms of blocks
+    16 << 20; ///< bytes: enough for disks, and little compared with 250 ms of blocks
 constexpr std::size_t kFewest = 4, kMost = 32; ///< requests in flight, by default
 constexpr std::size_t kBesides = 2;            ///< an allocation and a sync
 
@@ -47,7 +47,7 @@ IoEngine parse_engine(const std::string& text)
     return IoEngine::buffered;
 }
 
-// Bypassing the page cache is required, and the last possible plan was refused.
+// The error if bypassing the page cache is required, and the last possible engine is refused.
 Error direct_io_refused(const IoSettings& settings, const Words& words, const std::string& path,
                         const std::string& why, const sys::IoRefusal& refusal)
 {
@@ -138,7 +138,7 @@ FileIoPlan plan_file_io(const IoSettings& settings, const FileTarget& target, Io
             throw Error(
                 Fault::storage, EINVAL, std::string(words.verb) + " directly " + words.preposition,
                 path, plan.io.refusal,
-                std::string("direct=auto ") + words.does + " through the page cache if it must");
+                std::string("direct=auto ") + words.does + " through the page cache if necessary");
         plan.reason = std::string(words.through) + ": " + plan.io.refusal;
         return plan;
     }

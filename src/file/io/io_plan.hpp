@@ -18,7 +18,7 @@ enum class IoDirection { read, write };
 struct IoSettings {
     IoEngine engine = IoEngine::automatic;
     Direct direct = Direct::automatic;
-    std::size_t depth = 0; ///< requests in flight; 0 = depends on the blocks
+    std::size_t depth = 0; ///< requests in flight; 0 = chosen for the size of the blocks
 
     void take(Options& options);
     /// Whether bypassing the page cache is required.
@@ -26,34 +26,35 @@ struct IoSettings {
     {
         return direct == Direct::on || engine == IoEngine::io_uring || engine == IoEngine::libaio;
     }
-    /// For requests of that many bytes of a stream whose blocks have `pool_bytes` together.
+    /// The depth for requests of `request_bytes` in a stream whose blocks have `pool_bytes` in
+    /// total.
     std::size_t depth_for(std::size_t request_bytes, std::size_t pool_bytes) const noexcept;
-    std::size_t most_requests() const noexcept; ///< of a queue, for any block size
+    std::size_t most_requests() const noexcept; ///< size of a queue for any block size
 };
 
-/// How bytes get into or out of a file, and why not in a better way.
+/// How a file is read or written, and why not in a better way.
 struct FileIoPlan {
     IoEngine engine = IoEngine::buffered;
     sys::DirectIo io;
     std::string reason;
 
     const char* mechanism() const noexcept;
-    /// Why the disk cannot use such blocks' own pages; "" if it can.
+    /// Why the disk cannot use the pages of such blocks; "" if it can.
     std::string why_staged(const MemoryTraits& traits, IoDirection direction) const;
 };
 
-/// Bypasses the page cache if possible, by io_uring, otherwise by libaio. Throws if that, or one of
-/// them, is required but impossible.
+/// Plans to bypass the page cache if possible, with io_uring, otherwise with libaio. Throws if the
+/// settings require direct I/O or one of these engines, and that is impossible.
 FileIoPlan plan_file_io(const IoSettings& settings, const FileTarget& target,
                         IoDirection direction);
 
-/// The request queue of one of the two direct ways. Requests use the first `registered` buffers of
-/// `pool`, and with higher numbers those of `stages`.
+/// Creates the request queue of io_uring or libaio. The first `registered` buffer numbers belong to
+/// the blocks of `pool`, the following ones to the blocks of `stages`.
 std::unique_ptr<sys::IoQueue> make_io_queue(IoEngine engine, int fd, const std::string& path,
                                             std::size_t depth, const BlockPool& pool,
                                             std::size_t registered, const BlockPool& stages);
 
-/// What could be better about its requests; "" if nothing.
+/// Why the requests of `queue` are slower than they could be; "" if nothing slows them down.
 std::string queue_remark(const sys::IoQueue& queue);
 
 } // namespace iio_stream::file

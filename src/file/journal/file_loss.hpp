@@ -11,18 +11,18 @@ namespace iio_stream::file {
 
 /// Where a file begins in the stream.
 struct PartStart {
-    std::uint64_t index = 0;        ///< of its first sample, losses right before that not counted
-    bool exact = true;              ///< otherwise `index` is the least it can be
-    std::size_t losses = 0;         ///< how many losses there are right before it
-    std::uint64_t bytes_before = 0; ///< of the samples in the part before it
+    std::uint64_t index = 0;        ///< of the first sample, not counting losses right before it
+    bool exact = true;              ///< false: `index` is a lower bound
+    std::size_t losses = 0;         ///< number of losses right before the first sample
+    std::uint64_t bytes_before = 0; ///< bytes of samples that the previous part was given
 
     friend bool operator==(const PartStart&, const PartStart&) = default;
 };
 
-/// A loss by its place in the file: offsets count the file's samples.
+/// A loss by its place in the file. Offsets count the file's samples.
 struct Loss {
     enum class Kind {
-        gap,     ///< the source's
+        gap,     ///< the source lost samples
         dropped, ///< the sink had no room (on-full=drop)
         filled,  ///< zeros from offset_min to offset_max replace lost samples (zero-fill)
     };
@@ -30,25 +30,26 @@ struct Loss {
     Kind kind = Kind::gap;
     std::int64_t utc_ns = 0; ///< when the sample at offset_max was taken; 0 = unknown
 
-    /// Whether the index of what follows it is exact.
+    /// Whether the index of the samples after the loss is exact.
     bool index_exact() const noexcept
     {
         return kind == Kind::filled || gap.exact() || gap.lost_max == 0;
     }
 };
 
-/// If a loss may or may not be before a sample, the sample's index is only a lower bound.
+/// Whether the index of `sample` is exact. It is a lower bound if a loss that may be before the
+/// sample is not exact.
 bool index_exact_at(std::uint64_t sample, const std::vector<Loss>& losses);
 
-/// Zeros from `begin` to `end` of a file.
+/// The entry for zeros from sample `begin` to sample `end` of a file.
 inline Loss zeros_at(std::uint64_t begin, std::uint64_t end)
 {
     return {{begin, end, 0, 0, Evidence::counter}, Loss::Kind::filled};
 }
 
-/// Adds the next loss of a file; adjacent zeros are merged, and so are losses that are certain and
-/// right before the same sample, which a stream's summary counts as one. Beyond kMostLosses the
-/// last entry covers all that follow.
+/// Adds the next loss of a file. Adjacent zeros are merged. Certain losses right before the same
+/// sample are merged too, because a stream's summary counts them as one. Once the list has
+/// kMostLosses entries, the last entry covers all later losses.
 void add_loss(std::vector<Loss>& losses, const Loss& loss);
 inline constexpr std::size_t kMostLosses = 16384;
 

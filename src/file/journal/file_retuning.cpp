@@ -25,7 +25,8 @@ void Tunings::add(std::uint64_t begin, std::uint64_t end, const Settings& settin
         return;
     }
     Retuned next{begin, end, settings, several ? Settings{} : common(last(), settings)};
-    // If one begins before the last is over, no sample certainly has the last one's settings.
+    // If a retuning begins before the previous one has ended, no sample is certain to have the
+    // settings of the previous one: merge the two.
     while (!later.empty() &&
            (next.begin < later.back().end || later.size() == detail::kMostRetunings)) {
         const Retuned& before = later.back();

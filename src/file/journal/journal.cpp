@@ -19,10 +19,10 @@ namespace iio_stream::file {
 namespace {
 
 constexpr std::int64_t kEvery = 500'000'000;
-constexpr int kTries = 5; ///< to announce, within that time
+constexpr int kTries = 5; ///< attempts of announce() within kEvery
 
-// The lines are not made with nlohmann::json: its destructor allocates, and would end the program
-// when there is no memory. The journal is for exactly that.
+// The lines are not made with nlohmann::json. Its destructor allocates, and would terminate the
+// program when memory has run out, but the journal has to survive that case.
 std::string line_of(const char* key, const std::string& value)
 {
     return std::string("{\"") + key + "\":" + value + "}";
@@ -60,7 +60,7 @@ std::string line_of(const Loss& loss)
                             std::string("\"") + name_of(gap.evidence) + "\""}));
 }
 
-// A retuning that ends before the file's first sample applies to all of them.
+// A retuning that ends before the file's first sample applies to all samples.
 std::string line_of(const Retuned& retuned)
 {
     const Settings& s = retuned.settings;
@@ -87,8 +87,7 @@ Journal::Journal(std::string path, std::size_t sample_bytes, std::size_t part, b
         append("{\"iio_stream_journal\":1,\"sample_bytes\":" + std::to_string(sample_bytes) +
                ",\"part\":" + std::to_string(part) +
                ",\"reserved\":" + (reserved ? "true" : "false") + "}");
-        unsynced_ =
-            false; // the next entry syncs it too; alone it is not worth waiting for a slow disk
+        unsynced_ = false; // the next sync covers this line too: do not wait for a slow disk now
         thread_ = std::thread([this] { run(); });
     } catch (...) {
         sys::try_remove_file(path_);
@@ -161,7 +160,7 @@ void Journal::set_losses_final_before(std::uint64_t samples) noexcept
         losses_final_.store(samples, std::memory_order_release);
 }
 
-// Retries: a disk that is full for a moment does not end a recording.
+// Tries again, so that a disk that is briefly full does not end a recording.
 void Journal::announce(const PartStart& start)
 {
     for (int left = kTries - 1;; --left) {
@@ -189,7 +188,7 @@ void Journal::set_start(const PartStart& start) noexcept
         start_ = start;
         start_written_ = false;
         write_changes();
-    } catch (const std::exception&) { // at the next tick
+    } catch (const std::exception&) { // the next tick tries again
     }
     wake_.set();
 }
@@ -235,8 +234,8 @@ void Journal::run()
     try_to_write();
 }
 
-// The disk may be full now but not next time. Nothing is dropped before it is written, and if the
-// disk is broken the data's own writes report it.
+// Ignores errors. A disk that is full now may have space at the next tick, and nothing is discarded
+// before it is written. If the disk is broken, the writes of the data report it.
 void Journal::try_to_write() noexcept
 {
     try {
@@ -247,7 +246,7 @@ void Journal::try_to_write() noexcept
     }
 }
 
-// The remains of a failed write would hide all lines after it.
+// Removes the remains of a failed write, because they would hide all lines after them.
 void Journal::append(const std::string& line)
 {
     if (torn_)
@@ -259,8 +258,8 @@ void Journal::append(const std::string& line)
     good_ += line.size() + 1;
 }
 
-// An item leaves its queue only after its line was written. Those that come meanwhile wait for the
-// next time.
+// An item leaves its queue only after its line has been written. Items that arrive meanwhile wait
+// for the next tick.
 template <typename Item>
 void Journal::append_all(detail::SpscQueue<Item>& queue)
 {
@@ -272,7 +271,8 @@ void Journal::append_all(detail::SpscQueue<Item>& queue)
 
 void Journal::write_changes()
 {
-    // Read before the losses, so that those within these bytes are among them.
+    // These counters are read before the losses, so that the losses among these bytes are in the
+    // queue.
     const std::uint64_t bytes = bytes_.load(std::memory_order_acquire);
     const std::uint64_t losses_final = losses_final_.load(std::memory_order_acquire);
     const std::uint64_t tuned = retunings_final_.load(std::memory_order_acquire);

@@ -15,16 +15,17 @@
 
 namespace iio_stream::file {
 
-/// The journal of a data file.
+/// The path of the journal of a data file.
 std::string journal_path(const std::string& data_path);
 
-/// What to do if a journal cannot be removed.
+/// Hint for a journal that cannot be removed.
 inline constexpr const char* kJournalStays =
     "delete it: while it is there the recording counts as interrupted";
 
-/// Records next to a data file that is longer than what was written to it how much of it is valid
-/// and which losses it has: for `iio-stream recover`, should this program be killed. One JSON
-/// object per line; the last may be torn:
+/// The journal next to a data file. The data file can be longer than the data written to it, so the
+/// journal records how much of the file is valid, and which losses it has. `iio-stream recover`
+/// reads the journal if the program was killed. The journal has one JSON object per line; the last
+/// line may be torn:
 ///
 ///     {"iio_stream_journal":1,"sample_bytes":4,"part":0,"reserved":true}
 ///     {"first":[4096,true],"bytes_before":16384}
@@ -38,44 +39,50 @@ inline constexpr const char* kJournalStays =
 ///     {"bytes":1048576}
 ///     {"end":1048576}
 ///
-/// "reserved": the file is made longer than its samples while it is written. All losses before
-/// sample "losses_final" are listed; without that line, all losses within "bytes" are. "tuned" is
-/// the same for retunings; without it there are none. "settings" are those of the file's first
-/// sample, if they differ from the stream's. "first" is the stream's index of the file's first
-/// sample and whether it is exact, and "bytes_before" says how many bytes of samples the part
-/// before it was given; the last such line counts, and without one the index is 0. "end" is where
-/// the samples end, whatever padding the disk got after them. Each line is on the disk before the
-/// next is written and, because file systems commit in order, so are the parts of the data it
-/// refers to. A write that fails is retried at the next tick.
-/// Thread: all of one; a thread of its own does the writing.
+/// "reserved": space is reserved, so the file is longer than its samples while it is being written.
+/// All losses before sample "losses_final" are listed; without that line, all losses within "bytes"
+/// are. "tuned" states the same for retunings; without that line there are none. "settings" are the
+/// settings of the file's first sample, if they differ from the stream's. "first" is the index in
+/// the stream of the file's first sample, and whether it is exact. "bytes_before" is the number of
+/// bytes of samples that the previous part was given. The last "first" line applies; without one,
+/// the index is 0. "end" is where the samples end, even if padding follows them on the disk. The
+/// journal is written in ticks of half a second. The lines of one tick are on the disk before the
+/// next tick writes more. Because file systems commit in order, the parts of the data to which
+/// these lines refer are on the disk too. A write that fails is repeated at the next tick.
+/// Thread: one thread calls all functions but announce(). A thread of the journal's own does the
+/// regular writing.
 class Journal {
 public:
-    /// `part`: its number in a series of files.
+    /// `part`: number of the file in a series.
     Journal(std::string path, std::size_t sample_bytes, std::size_t part, bool reserved);
     Journal(const Journal&) = delete;
-    ~Journal(); ///< the journal stays
+    ~Journal(); ///< the journal file stays
 
-    /// This many bytes are in the file. Recorded after the losses among them.
+    /// Notes that this many bytes are in the file. The number is recorded after the losses among
+    /// these bytes.
     void note(std::uint64_t bytes) noexcept;
-    /// A loss after this sample may become known late; recorded after the losses before it.
+    /// Records, after the losses before this sample, that all of them are known. Later losses may
+    /// still be added.
     void set_losses_final_before(std::uint64_t samples) noexcept;
-    /// Losses that come faster than the disk takes them are merged.
+    /// Adds a loss. Losses that arrive faster than the disk can store them are merged.
     void add_loss(const Loss& loss) noexcept;
-    /// A retuning; one that ends at 0 gives the settings of all samples. If they come faster than
-    /// the disk takes them, several are merged.
+    /// Adds a retuning. One that ends at 0 gives the settings of all samples. Retunings that arrive
+    /// faster than the disk can store them are merged.
     void add_retuning(const Retuned& retuned) noexcept;
-    /// Retunings before this sample have been reported.
+    /// Declares that all retunings before this sample have been added.
     void set_retunings_final_before(std::uint64_t samples) noexcept;
-    /// Where the file begins, if not at 0, and the losses known so far. On the disk when this
-    /// returns; throws if that fails. Any thread, before the first samples.
+    /// Records where the file begins, if not at 0, and the losses known so far. They are on the
+    /// disk when this returns; throws if that fails. Any thread may call it, before the first
+    /// samples.
     void announce(const PartStart& start);
-    /// The same if it is not what was announced. In the kernel when this returns, if the disk
-    /// allows it, so that it survives a kill.
+    /// Replaces the announced start if `start` differs from it. The line is in the kernel when this
+    /// returns, if the disk allows it, so that it survives a kill of the program.
     void set_start(const PartStart& start) noexcept;
-    /// The samples end here; recorded before this returns, if the disk allows it.
+    /// Records that the samples end here. If the disk allows it, the line is on the disk when this
+    /// returns.
     void end_at(std::uint64_t bytes) noexcept;
-    /// The data file is complete: removes the journal. Throws if it stays: with it, the recording
-    /// counts as interrupted.
+    /// Removes the journal of a complete data file. Throws if the journal cannot be removed: with
+    /// it, the recording counts as interrupted.
     void remove();
 
 private:
@@ -89,22 +96,22 @@ private:
     void sync();
     void finish() noexcept;
 
-    // Produced by the stream's thread, consumed under mutex_.
+    // The stream's thread fills these queues. They are emptied under mutex_.
     detail::SpscQueue<Loss> losses_{1024};
     detail::SpscQueue<Retuned> retunings_{64};
     std::string path_;
     sys::Event wake_;
-    sys::UniqueFd fd_; ///< after it: without it there is no file, either
+    sys::UniqueFd fd_; ///< declared after wake_: if that fails, no file is created
     std::atomic<std::uint64_t> bytes_{0}, end_{kUnknown}, losses_final_{kUnknown};
-    std::optional<Loss> waiting_; ///< for room in losses_
+    std::optional<Loss> waiting_; ///< a loss that waits for room in losses_
     std::atomic<std::uint64_t> retunings_final_{kUnknown};
-    std::optional<Retuned> retuned_waiting_; ///< for room in retunings_
+    std::optional<Retuned> retuned_waiting_; ///< one that waits for room in retunings_
     std::atomic<bool> over_{false};
     PartStart start_; ///< written under mutex_
 
-    std::mutex mutex_;       ///< protects the following: the state of the disk
+    std::mutex mutex_;       ///< protects the following members: the state of the disk
     std::uint64_t good_ = 0; ///< bytes of complete lines in the journal
-    bool torn_ = false;      ///< there may be more after them
+    bool torn_ = false;      ///< an incomplete line may follow them
     bool unsynced_ = false;
     std::uint64_t written_ = 0; ///< the last "bytes"
     std::uint64_t losses_final_written_ = kUnknown, retunings_final_written_ = kUnknown;

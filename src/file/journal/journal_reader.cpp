@@ -54,7 +54,7 @@ bool is_number_or_null(const Json& value)
     return value.is_number() || value.is_null();
 }
 
-// The four numbers from `at` on.
+// The settings in the four numbers of `list` from `at` on.
 std::optional<Settings> settings_of(const Json& list, std::size_t at)
 {
     if (!list.is_array() || list.size() != at + 4 ||
@@ -121,12 +121,12 @@ JournalContents parse_journal(const std::string& text)
     for (const std::string& line : detail::split(text, '\n')) {
         const Json json = Json::parse(line, nullptr, false);
         if (!json.is_object())
-            break; // torn
+            break; // torn line
         if (known) {
             add_line(left, json);
             continue;
         }
-        // The first line; otherwise the journal is of a kind we do not know.
+        // The first line states the format. Stop if it is unknown.
         if (json.value("iio_stream_journal", Json()) != 1 ||
             !is_count(json.value("sample_bytes", Json())))
             break;
@@ -155,7 +155,7 @@ constexpr std::uint64_t whole_sectors(std::uint64_t bytes)
     return (bytes + kSector - 1) / kSector * kSector;
 }
 
-// Where the zeros at the end begin, but not before `begin`.
+// The end of the data between `begin` and `end`, without the zeros after them.
 std::uint64_t end_of_data(int fd, const std::string& data, std::uint64_t begin, std::uint64_t end)
 {
     std::vector<std::byte> chunk(256 * detail::kPage);
@@ -173,9 +173,9 @@ std::uint64_t end_of_data(int fd, const std::string& data, std::uint64_t begin, 
     return end;
 }
 
-// If the file continues with a hole, its last block may be partly written: writes are whole
-// sectors, holes are whole blocks, and the rest of a block reads as zeros. Up to `known` it is
-// samples.
+// The end of the samples before `hole`. The last block before a hole may be partly written: writes
+// are whole sectors, holes are whole blocks, and the rest of a block reads as zeros. The bytes up
+// to `known` are samples.
 std::uint64_t without_filling(int fd, const std::string& data, std::uint64_t hole,
                               std::uint64_t known)
 {
@@ -187,7 +187,7 @@ std::uint64_t without_filling(int fd, const std::string& data, std::uint64_t hol
     return std::min(hole, std::max(known, whole_sectors(end_of_data(fd, data, begin, hole))));
 }
 
-// The first page of zeros, if there is one.
+// The place of the first page of zeros; `end` if there is none.
 std::uint64_t first_zero_page(int fd, const std::string& data, std::uint64_t begin,
                               std::uint64_t end)
 {
@@ -204,14 +204,14 @@ std::uint64_t first_zero_page(int fd, const std::string& data, std::uint64_t beg
     return end;
 }
 
-// A copy has zeros where the original had holes: at its end, which a writer that reserves space
-// never fills, and before a block that was written sooner than the one before it. Zeros among the
-// last samples may thus be holes, but for less than a page of them, and those up to `known`.
+// A copy has zeros where the original had holes: at its end, where the writer reserved space that
+// it did not fill, and before a block that was written sooner than the block before it. Zeros among
+// the last samples may thus be holes, unless they are shorter than a page or before `known`.
 std::uint64_t without_copied_holes(int fd, const std::string& data, std::uint64_t size,
                                    std::uint64_t known)
 {
     constexpr std::uint64_t kMostInFlight =
-        256 << 20; // 16 times what io_way has on the way, but for depth=
+        256 << 20; // 16 times the bytes in flight of io_plan.cpp, unless depth= is given
     const std::uint64_t end = end_of_data(fd, data, known, size);
     if (size - end < detail::kPage)
         return size;

@@ -11,39 +11,40 @@
 
 namespace iio_stream::file {
 
-/// The content of the journal next to a data file (the writer's journal.hpp has the format).
+/// The content of the journal next to a data file. journal.hpp describes the format.
 struct JournalContents {
     std::size_t sample_bytes = 0;
-    std::uint64_t part = 0;  ///< number in a series of files
+    std::uint64_t part = 0;  ///< number of the file in a series
     bool reserved = true;    ///< the file may be longer than its samples
     std::uint64_t bytes = 0; ///< known to be in the file
     std::optional<std::uint64_t>
-        losses_final;                 ///< samples among which all losses are listed; empty: `bytes`
-    std::optional<std::uint64_t> end; ///< there are no samples after it
+        losses_final;                 ///< losses before it are listed; empty: those in `bytes`
+    std::optional<std::uint64_t> end; ///< byte at which the samples end
     std::optional<std::uint64_t> first_index;
     bool first_exact = true;
-    std::uint64_t bytes_before = 0; ///< of samples, that the part before it was given; 0: unknown
+    std::uint64_t bytes_before = 0; ///< bytes of samples in the part before it; 0 = unknown
     std::vector<Loss> losses;
-    std::optional<Settings> settings;   ///< of the first sample, if not the stream's
-    std::vector<Retuned> retunings;     ///< without `between`, which needs the earlier settings
-    std::optional<std::uint64_t> tuned; ///< samples among which all retunings are listed
+    std::optional<Settings> settings;   ///< of the first sample, if they differ from the stream's
+    std::vector<Retuned> retunings;     ///< `between` is not set: it depends on earlier settings
+    std::optional<std::uint64_t> tuned; ///< all retunings before this sample are listed
 
-    /// For a file whose metadata describe its first sample as `said`.
+    /// The tunings of a file whose metadata state the settings `said` for its first sample.
     Tunings tunings(const Settings& said) const;
 };
 
-/// nullopt if there is no journal. A torn line, and everything after it, is ignored.
+/// The journal of the data file `data`; nullopt if there is none. A torn line, and everything after
+/// it, is ignored.
 std::optional<JournalContents> read_journal(const std::string& data);
-/// The same from its text.
+/// Parses the text of a journal.
 JournalContents parse_journal(const std::string& text);
 
-/// Whether holes show which parts of the file were written.
+/// Whether the file system reports holes. Holes show which parts of a file were not written.
 enum class Holes { reported, unknown };
 
-/// How many bytes of a data file are whole samples, not space reserved for more: up to its first
-/// hole or, if holes are unknown, as far as the journal says. In a copy that has zeros in place of
-/// holes, those at the end are reserved space, too, and pages of zeros before it are holes, but for
-/// the ones that the journal knows.
+/// The number of bytes of a data file that are whole samples, not space reserved for more. The
+/// samples end at the first hole or, if holes are unknown, where the journal states. A copy may
+/// have zeros in place of holes: zeros at its end are reserved space, too, and earlier pages of
+/// zeros are holes, except those that the journal states to be samples.
 std::uint64_t valid_bytes(int fd, const std::string& data,
                           const std::optional<JournalContents>& journal, std::size_t sample_bytes,
                           Holes holes);

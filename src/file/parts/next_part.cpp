@@ -28,7 +28,7 @@ void NextPart::make(std::shared_ptr<Part> part, const StreamInfo& info, BlockPoo
             part->start();
             if (start)
                 part->announce(*start);
-        } catch (...) { // what it has made so far is not part of the recording
+        } catch (...) { // the files created so far are not part of the recording
             const std::exception_ptr failure = std::current_exception();
             try {
                 part->close(Stop::abort);

@@ -15,33 +15,33 @@
 
 namespace iio_stream::file {
 
-/// A sink that is a recording of its own, and may be one of a series.
-/// Thread: after close(), any one that has it to itself.
+/// A sink that writes a complete recording, which may be one part of a series.
+/// Thread: after close(), any thread that uses the part exclusively.
 class Part : public Sink {
 public:
     Fault fault() const noexcept final { return Fault::storage; }
 
-    /// One of the same kind with that number in the series; to be prepared.
+    /// A part of the same kind with that number in the series, not prepared yet.
     virtual std::unique_ptr<Part> sibling(std::size_t number) const = 0;
-    /// Its samples continue those of `before`, a sibling that gets no more. Call once, when it is
-    /// prepared and still empty.
+    /// Makes this part continue `before`, a sibling that gets no more samples. Call it once, when
+    /// this part is prepared and still empty.
     virtual void follow(Part& before) = 0;
-    /// Where it begins if `first` is its first block; nullopt if its files do not record that. Call
-    /// before that block is submitted, or not at all.
+    /// Where the part begins if the given block is its first one; nullopt if its files do not
+    /// record that. Call it before that block is submitted, or not at all.
     virtual std::optional<PartStart> start_with(const Block&) { return std::nullopt; }
-    /// Records on the disk where it begins, or throws. It must get no samples before. A start that
-    /// is only expected may be announced earlier, and is replaced by the next.
+    /// Records on the disk where the part begins, or throws. Call it before the part gets samples.
+    /// An expected start may be announced earlier; the next announcement replaces it.
     virtual void announce(const PartStart&) {}
-    /// Records the same in its metadata; call when it has its first samples.
+    /// Records the start in the part's metadata. Call it when the part has its first samples.
     virtual void publish_start() {}
-    /// A loss or a retuning that became known only after the block in which it belongs.
+    /// A loss or a retuning that became known only after the block to which it belongs.
     using LateReport = std::variant<Gap, detail::NewRetuning>;
-    /// Records one that may concern this part. Call until its last writes are done; after that use
-    /// late_report_handler(), which works even when the part is gone.
+    /// Records a report that may concern this part. Call it until the part's last writes are done.
+    /// After that, use late_report_handler(), which works even when the part is gone.
     virtual void apply_late_report(const LateReport&) {}
     using LateReportHandler = std::function<void(const LateReport&)>;
     virtual LateReportHandler late_report_handler() const { return {}; }
-    /// What stop() does, without slow work: that is left to seal().
+    /// Like stop(), but leaves slow work to seal().
     virtual void close(Stop how) = 0;
     virtual void seal() {}
     void stop(Stop how) final
@@ -51,9 +51,9 @@ public:
             seal();
     }
 
-    /// Whether its file has everything it was given; after close().
+    /// Whether the file has everything that the part was given. Call it after close().
     virtual bool whole() const noexcept = 0;
-    /// Its files; the first is the one the recording is known by.
+    /// The part's files. The recording is known by the first one.
     virtual std::vector<std::string> files() const = 0;
 };
 

@@ -10,7 +10,7 @@ namespace iio_stream::file {
 
 namespace {
 
-constexpr std::size_t kMostClosed = 4096; ///< parts whose metadata a late loss can still get into
+constexpr std::size_t kMostClosed = 4096; ///< parts whose metadata can still get a late loss
 
 } // namespace
 
@@ -36,7 +36,8 @@ void PartCloser::publish_start(std::shared_ptr<Part> part)
     closer_.add([part = std::move(part)] { part->publish_start(); });
 }
 
-// Counted even if closing throws: parts after one that lacks samples are not part of the recording.
+// The part is counted even if closing throws: parts after one that lacks samples do not belong to
+// the recording.
 void PartCloser::close(const std::shared_ptr<Part>& part, std::uint64_t end, std::int64_t end_ns)
 {
     if (Part::LateReportHandler apply = part->late_report_handler()) {
@@ -62,7 +63,7 @@ void PartCloser::discard(Part& part) noexcept
     try {
         part.close(Stop::abort);
     } catch (const std::exception&) {
-        // It is not wanted.
+        // The part is deleted anyway.
     }
     for (const std::string& file : part.files()) {
         sys::try_remove_file(file);
@@ -84,7 +85,7 @@ void PartCloser::seal(std::shared_ptr<Part> part, std::int64_t end_ns)
                       .count = part->stored().value_or(0),
                       .file = part->files().front()});
         upload(part->files().front(), false);
-        // After a failure the stream ends, and what it has recorded stays.
+        // After a failure the stream ends, and everything that it has recorded stays.
         if (retention_ && !closer_.failed() && !sealer_.failed())
             retention_->add(*part, end_ns);
     });
@@ -111,11 +112,11 @@ void PartCloser::report_uploads(nlohmann::json& report) const
 void PartCloser::apply_late_report(const Part::LateReport& late, std::uint64_t begin)
 {
     for (const Closed& part : parts_)
-        if (begin < part.end) // after its closing and its sealing
+        if (begin < part.end) // after the part has been closed and sealed
             closer_.add([this, part, late] {
                 sealer_.add([this, part, late] {
                     part.apply(late);
-                    upload(part.file, true); // its metadata may be others now
+                    upload(part.file, true); // its metadata may have changed
                 });
             });
 }

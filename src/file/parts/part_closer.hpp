@@ -15,49 +15,51 @@
 
 namespace iio_stream::file {
 
-/// Closes the parts of a recording that have all their samples, in order, seals them, and passes
-/// them losses and retunings that become known late; on threads of its own. Uploads sealed parts,
-/// or removes the oldest of them. Thread: one; any for the counters.
+/// Closes and seals the parts of a recording, in order, when they have all their samples. Passes to
+/// them the losses and retunings that become known late. Uploads sealed parts, or removes the
+/// oldest ones. All this happens on threads of its own.
+/// Thread: one thread calls all functions; any thread may read the counters and call
+/// take_events().
 class PartCloser {
 public:
     /// `task_done` is set when a task has ended.
     explicit PartCloser(sys::Event& task_done) : sealer_(task_done), closer_(task_done) {}
 
-    /// For a new recording. Its sealed parts go into an archive, or stay as long as `keep` says;
-    /// with neither, all stay.
+    /// Prepares for a new recording. Its sealed parts go into an archive, or stay according to
+    /// `keep`. With neither, all parts stay.
     void reset(const std::optional<UploadSettings>& upload,
                const std::optional<RetentionRule>& keep, std::size_t sample_bytes);
-    /// What has become of them; any thread.
+    /// The counters of the uploads; any thread.
     UploadStats uploads() const noexcept { return counters_->get(); }
     std::vector<Event> take_events() { return events_->take(); } ///< any thread
-    /// nullptr: there is no rule.
+    /// The retention of this recording; nullptr if there is no rule.
     const PartRetention* retention() const noexcept { return retention_.get(); }
-    /// Bytes of samples in sealed parts that are still there, if there is a rule; any thread.
+    /// Bytes of samples in sealed parts that are still on the disk, if there is a rule; any thread.
     std::uint64_t retained_bytes() const noexcept { return retained_bytes_; }
     void publish_start(std::shared_ptr<Part> part);
-    /// `end`: stream position after its last sample; `end_ns`: when that was taken.
+    /// `end`: stream position after the part's last sample; `end_ns`: when that sample was taken.
     void close(const std::shared_ptr<Part>& part, std::uint64_t end, std::int64_t end_ns);
-    /// For the parts that end after `begin`, a stream position.
+    /// Passes the report to the parts that end after `begin`, a position in the stream.
     void apply_late_report(const Part::LateReport& late, std::uint64_t begin);
     void seal(std::shared_ptr<Part> part, std::int64_t end_ns);
-    /// Closes and deletes it, at once.
+    /// Closes the part and deletes its files, at once.
     static void discard(Part& part) noexcept;
-    /// Counts what is in a closed part.
+    /// Adds the bytes of a closed part to the counters, and notes whether the part lacks samples.
     void count(const Part& part);
 
-    std::size_t left() const noexcept { return closer_.left(); } ///< tasks, closing among them
-    /// Changes as parts are closed, and while finish_uploads() waits.
+    std::size_t left() const noexcept { return closer_.left(); } ///< tasks, including closing
+    /// Changes when a part is closed, and while finish_uploads() waits.
     std::uint64_t progress() const noexcept { return progress_.load(std::memory_order_relaxed); }
     std::uint64_t stored() const noexcept { return stored_; } ///< bytes in closed parts
     bool broken() const noexcept { return broken_; }          ///< a closed part lacks samples
     void check() const;                                       ///< throws the first failure
     void finish_closing() noexcept { closer_.finish(); }
     void finish() noexcept { sealer_.finish(); }
-    void finish_uploads(Stop how, int cancel);         ///< as Uploads::finish(), after finish()
+    void finish_uploads(Stop how, int cancel); ///< calls Uploads::finish(); call it after finish()
     void report_uploads(nlohmann::json& report) const; ///< adds "archive" if there is one
 
 private:
-    /// A part that is closed, or about to be, or deleted.
+    /// A part that is closed, is about to be closed, or has been deleted.
     struct Closed {
         std::uint64_t end;
         Part::LateReportHandler apply;
@@ -73,7 +75,7 @@ private:
     const std::shared_ptr<detail::EventBuffer> events_ = std::make_shared<detail::EventBuffer>();
     std::unique_ptr<Uploads> uploads_;
     std::unique_ptr<PartRetention> retention_;
-    TaskThread sealer_, closer_; ///< their threads end first
+    TaskThread sealer_, closer_; ///< declared last: their threads end first
 };
 
 } // namespace iio_stream::file

@@ -26,7 +26,7 @@ std::optional<RetentionRule> take_retention_rule(Options& options, bool in_parts
         fail_usage("keep=" + rule.text() + ": must be more than 0");
     if (!in_parts)
         fail_usage("keep=" + rule.text() +
-                       ": the recording is one file, and only whole parts can go",
+                       ": the recording is one file, and only whole parts can be removed",
                    "rotate_bytes=SIZE or rotate_time=TIME makes parts");
     return rule;
 }
@@ -35,7 +35,7 @@ void PartRetention::add(const Part& part, std::int64_t end_ns)
 {
     ++added_;
     std::vector<std::string> files = part.files();
-    if (!sys::path_exists(files.back())) // someone has moved it away
+    if (!sys::path_exists(files.back())) // another program has moved it away
         return;
     FileIdentity data(files.back());
     const std::uint64_t bytes = part.stored().value_or(0);
@@ -44,8 +44,8 @@ void PartRetention::add(const Part& part, std::int64_t end_ns)
     remove_expired();
 }
 
-// Of the parts that could not be removed, each counts for itself alone: the others are judged as if
-// it were gone.
+// A part that could not be removed does not count for the other parts: they are tested as if it
+// were gone.
 void PartRetention::remove_expired()
 {
     const std::int64_t newest_ns = parts_.back().end_ns;
@@ -69,8 +69,9 @@ void PartRetention::remove_expired()
     }
 }
 
-// The metadata first: after a kill between the two there are samples that nothing describes, but no
-// metadata of samples that are gone. A part that someone has moved away is not ours any more.
+// Removes the metadata first. A kill in between leaves samples that no metadata describe, but no
+// metadata of missing samples. A part that another program has moved away no longer belongs to the
+// recording.
 void PartRetention::remove(const Closed& part)
 {
     const std::string& data = part.files.back();

@@ -19,17 +19,18 @@
 
 namespace iio_stream::file {
 
-/// keep= of a recording in parts that has no archive. nullopt: all parts stay. Throws a usage Error
-/// for a rule that would leave nothing, and for a recording in one file (`in_parts` is false).
+/// Takes keep= of a recording in parts that has no archive. nullopt: all parts stay. Throws a usage
+/// Error if the rule would leave nothing, or if the recording is one file (`in_parts` is false).
 std::optional<RetentionRule> take_retention_rule(Options& options, bool in_parts);
 
-/// Removes the oldest closed parts of a recording once its rule no longer keeps them. It knows the
-/// parts that it was given, by their files: it never removes a file that only has a name like
-/// theirs. The newest closed part always stays.
-/// Thread: add() on one; the const functions on any after that, added() also meanwhile.
+/// Removes the oldest closed parts of a recording once its rule no longer keeps them. It identifies
+/// the added parts by their files: it never removes another file that has the name of a part. The
+/// newest closed part always stays.
+/// Thread: one thread calls add(). Any thread may call the const functions after that, and added()
+/// at any time.
 class PartRetention {
 public:
-    /// `bytes` is set to the bytes of samples in the added parts that are still there.
+    /// `bytes` is set to the bytes of samples in the added parts that are still on the disk.
     PartRetention(RetentionRule rule, std::size_t sample_bytes,
                   std::shared_ptr<detail::EventBuffer> events, std::atomic<std::uint64_t>& bytes)
         : rule_(std::move(rule)),
@@ -40,13 +41,13 @@ public:
         bytes_ = 0;
     }
 
-    /// Adds a part that is complete and newer than those before, and removes the parts that are
-    /// expired now. `end_ns`: when its last sample was taken, by the recording's clock. A file that
-    /// cannot be removed is reported as an event, and tried again with the next part.
+    /// Adds a part that is complete and newer than the parts before it, and removes the parts that
+    /// have expired. `end_ns`: when its last sample was taken, by the recording's clock. A file
+    /// that cannot be removed is reported as an event, and tried again with the next part.
     void add(const Part& part, std::int64_t end_ns);
 
-    std::size_t added() const noexcept { return added_; } ///< parts
-    /// The added parts that are still there, oldest first, by their first file.
+    std::size_t added() const noexcept { return added_; } ///< number of parts
+    /// The first file of each added part that is still on the disk, oldest first.
     std::vector<std::string> files() const;
     /// {"removed": 3, "removed_bytes": …, "removed_samples": …, "last_error": null}
     nlohmann::json report() const;
@@ -59,7 +60,7 @@ private:
         FileIdentity data;
         std::uint64_t bytes;
         std::int64_t end_ns;
-        bool failed = false; ///< to be removed
+        bool failed = false; ///< expired, but could not be removed
     };
 
     void remove_expired();

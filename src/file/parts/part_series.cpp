@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kDigits = 4;
 
-// nullopt: it is not the name of a part.
+// The number of a part; nullopt if `part` is not the name of a part.
 std::optional<std::size_t> number_of(const std::string& part)
 {
     const std::filesystem::path stem = std::filesystem::path(part).stem();
@@ -94,7 +94,7 @@ void PartSeries::find_stale(bool keeps)
     refuse_live();
 }
 
-// This recorder has the lock of the series. A part that is locked nevertheless is being read or
+// This recorder has the lock of the series. A part that is nevertheless locked is being read or
 // recovered, or another recorder writes a single file of that name.
 void PartSeries::refuse_live() const
 {
@@ -109,7 +109,7 @@ void PartSeries::refuse_live() const
     }
 }
 
-// What a longer recording of that name has left would seem to continue this one.
+// Parts of a longer, earlier recording of that name would seem to continue this one.
 std::vector<std::string> PartSeries::remove_stale()
 {
     std::vector<std::string> removed;
@@ -136,11 +136,11 @@ void PartSeries::refuse_unknown() const
         return;
     if (const auto found = existing_parts(path); !found.empty())
         throw Error(Fault::storage, EEXIST, "open", found.front(),
-                    "it may be of an earlier recording of which keep= has left the newest parts",
+                    "it may belong to an earlier recording of which keep= left the newest parts",
                     "delete all parts of " + path + ", or record to another name");
 }
 
-// Where the first file is SigMF's metadata they say themselves whether they are ours.
+// SigMF metadata show by themselves whether iio-stream wrote them.
 bool PartSeries::is_own(std::size_t number) const
 {
     const auto is_there = [number](const std::string& path) {
@@ -154,8 +154,9 @@ bool PartSeries::is_own(std::size_t number) const
     return std::any_of(names_.begin(), names_.end(), is_there);
 }
 
-// Of a SigMF recording with keep= the oldest parts are gone. The one before the first that is left
-// may have lost its metadata to a recorder that was killed while it removed that part.
+// The number of the earlier recording's first part. In a SigMF recording with keep=, the oldest
+// parts are gone. The part before the first metadata may have data only, if the recorder was killed
+// while it was removing that part.
 std::size_t PartSeries::first_own() const
 {
     const std::string& path = names_.front();
@@ -170,7 +171,7 @@ std::size_t PartSeries::first_own() const
     return is_own(*first - 1) ? *first - 1 : *first;
 }
 
-// Those from the first one on without a break: what a recording has left.
+// The parts that an earlier recording left: the first one, and the parts after it without a break.
 PartSeries::Numbers PartSeries::own_parts() const
 {
     const std::size_t first = first_own();

@@ -26,7 +26,7 @@ bool is_time(std::string_view text)
 RetentionRule::RetentionRule(std::string text) : text_(std::move(text))
 {
     const auto refuse = [this](const std::string& hint) {
-        fail_usage("keep=" + text_ + " is no rule",
+        fail_usage("keep=" + text_ + " is not a valid rule",
                    hint.empty() ? "all, none, last:SIZE (last:100Gi) or last:TIME (last:24h)"
                                 : hint);
     };
@@ -57,7 +57,7 @@ bool RetentionRule::is_expired(std::uint64_t bytes, std::int64_t age_ns) const n
 std::uint64_t most_on_disk(std::uint64_t left, std::uint64_t part_bytes) noexcept
 {
     constexpr std::uint64_t kLimit = std::uint64_t{1}
-                                     << 60; // no disk has more, and no sum overflows
+                                     << 60; // larger than any disk, and no sum overflows
     return left > kLimit || part_bytes > kLimit ? kUnknown : left + kPartsOnDisk * part_bytes;
 }
 

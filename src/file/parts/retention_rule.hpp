@@ -9,8 +9,8 @@
 
 namespace iio_stream::file {
 
-/// keep=: which parts of recordings stay on the local disk: "all", "none", "last:SIZE" or
-/// "last:TIME". Throws a usage Error for anything else.
+/// The rule of keep=: which parts of recordings stay on the local disk. `text` is "all", "none",
+/// "last:SIZE" or "last:TIME". Throws a usage Error for any other text.
 class RetentionRule {
 public:
     explicit RetentionRule(std::string text);
@@ -18,14 +18,14 @@ public:
     const std::string& text() const noexcept { return text_; }
     bool all() const noexcept { return all_; }
     bool none() const noexcept { return none_; }
-    /// SIZE, in bytes.
+    /// SIZE of "last:SIZE", in bytes.
     std::optional<std::uint64_t> bytes() const noexcept { return bytes_; }
-    /// TIME, in nanoseconds.
+    /// TIME of "last:TIME", in nanoseconds.
     std::optional<std::int64_t> nanoseconds() const noexcept { return nanoseconds_; }
-    /// Bytes of parts that stay, at least; kUnknown: all.
+    /// The least number of bytes of parts that stay; kUnknown: all.
     std::uint64_t left() const noexcept { return all_ ? kUnknown : bytes_.value_or(0); }
-    /// Whether a part may be removed: it and all newer ones have `bytes`, and its last sample is
-    /// `age_ns` old.
+    /// Whether a part may be removed. `bytes`: size of the part and all newer ones; `age_ns`: age
+    /// of its last sample.
     bool is_expired(std::uint64_t bytes, std::int64_t age_ns) const noexcept;
 
 private:
@@ -35,9 +35,10 @@ private:
     std::optional<std::int64_t> nanoseconds_;
 };
 
-constexpr std::uint64_t kPartsOnDisk = 3; ///< being written, before it, and made ready after it
+constexpr std::uint64_t kPartsOnDisk = 3; ///< the previous, the current and the next part
 
-/// Bytes on the disk if `left` bytes of older parts stay there; kUnknown: all.
+/// The greatest number of bytes on the disk if `left` bytes of older parts stay; kUnknown: no
+/// limit.
 std::uint64_t most_on_disk(std::uint64_t left, std::uint64_t part_bytes) noexcept;
 
 } // namespace iio_stream::file

@@ -57,7 +57,8 @@ bool RotatingSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel
     return accepted;
 }
 
-// Before the older parts are looked at: no other recorder makes or replaces parts from then on.
+// Takes the lock before it looks for older parts: from then on, no other recorder creates or
+// replaces parts.
 void RotatingSink::lock_series()
 {
     SeriesLock lock(series_.data());
@@ -68,7 +69,7 @@ void RotatingSink::lock_series()
     lock_ = std::move(lock);
 }
 
-// A part that is larger than all that may stay would have to go at once.
+// Throws if one part is larger than all parts that may stay: it would have to be removed at once.
 void RotatingSink::refuse_too_small_keep() const
 {
     const std::uint64_t part = meter_.most_bytes();
@@ -100,7 +101,7 @@ void RotatingSink::start()
         removed_ = series_.remove_stale();
 }
 
-// How much will come, as far as a part is concerned.
+// The stream as the next part sees it: total_bytes is limited to one part.
 StreamInfo RotatingSink::info_of_next() const
 {
     StreamInfo info = stream_;
@@ -111,7 +112,7 @@ StreamInfo RotatingSink::info_of_next() const
     return info;
 }
 
-// If a block may come that needs the next part, it waits for that, and nothing else does.
+// A block that may need the next part waits for that part. No other block does.
 bool RotatingSink::ready() const noexcept
 {
     return !held_ && current_.part->ready() &&
@@ -129,7 +130,8 @@ void RotatingSink::submit(Block filled)
     put_held();
 }
 
-// If much was lost before a block, it may need the next part long before that was asked for.
+// If many samples were lost before a block, the block may need the next part although that part has
+// not been requested yet.
 void RotatingSink::put_held()
 {
     if (!held_)
@@ -145,8 +147,8 @@ void RotatingSink::put_held()
         put(*std::exchange(held_, std::nullopt));
 }
 
-// A part's begin must be on the disk before its samples: after a kill nothing else has it. Usually
-// the expected begin was right and was announced long ago.
+// A part's start must be on the disk before its samples, because after a kill nothing else shows
+// it. Usually the expected start was right, and was announced long before.
 bool RotatingSink::announced(const Block& first)
 {
     const std::optional<PartStart> start = current_.part->start_with(first);
@@ -175,8 +177,8 @@ void RotatingSink::put(Block filled)
         next_.expect(*seam);
 }
 
-// What becomes known later about a loss, or a retuning, may concern parts that have their
-// last block already. It begins at that position of the stream.
+// Passes on a late report of a loss or a retuning that begins at the stream position `begin`. It
+// may concern parts that already have their last block.
 void RotatingSink::apply_late_report(const Part::LateReport& late, std::uint64_t begin)
 {
     if (begin >= current_.begin)
@@ -193,7 +195,7 @@ void RotatingSink::set_last_retuning(const Retuning& last)
     current_.part->set_last_retuning(last);
 }
 
-// The last part records them; and those before it what concerns them.
+// The last part records these gaps. The parts before it record those that concern them.
 void RotatingSink::add_trailing_gaps(std::span<const Gap> gaps)
 {
     for (const Gap& gap : gaps)
@@ -221,11 +223,12 @@ void RotatingSink::rotate()
     hand_over();
 }
 
-// The parts whose last writes are done, in their order.
+// Closes the parts whose last writes are done, in order.
 void RotatingSink::hand_over()
 {
     while (!draining_.empty() && draining_.front().part->pending() == 0) {
-        // Until then its journal says what it may not know; but there are not two that wait for it.
+        // A part stays open until all its losses and retunings are known. Until then, its journal
+        // shows for which samples they might be missing. No more than one part waits for that.
         if (final_before_ < draining_.front().end && draining_.size() == 1)
             return;
         unwatch(draining_.front());
@@ -269,11 +272,11 @@ Wait RotatingSink::wait()
     return {group_.fd(), POLLIN};
 }
 
-// Blocks are finished in the order of the stream: none is, as long as one before it is not.
+// Blocks complete in order: none counts as finished while an earlier one is pending.
 std::size_t RotatingSink::pending() const noexcept
 {
     std::size_t pending = held_ ? 1 : 0;
-    bool pending_before = false; // blocks of an earlier part are
+    bool pending_before = false; // blocks of an earlier part are pending
     const auto add = [&](const Open& open) {
         const std::size_t own = open.part->pending();
         pending += pending_before ? open.given : own;
@@ -285,7 +288,8 @@ std::size_t RotatingSink::pending() const noexcept
     return pending;
 }
 
-// Those that the retention lists; the list of a recording without an end must not grow with it.
+// Forgets the names that the retention lists, so that the list of an endless recording does not
+// grow.
 void RotatingSink::forget_added_names()
 {
     for (const PartRetention* retention = closer_.retention();
@@ -293,8 +297,9 @@ void RotatingSink::forget_added_names()
         names_.pop_front();
 }
 
-// No part gets larger than the limit of a process' files, if it is not that small. A store that
-// keeps pace makes room, and so does a retention if there is room for all that it leaves.
+// The process' file size limit is ignored, because parts stay below it unless it is very small.
+// There is no limit while the store keeps pace, or if there is room for everything that the
+// retention leaves.
 std::uint64_t RotatingSink::free_space_left() const noexcept
 {
     if (upload_ && upload_->keeps_pace(closer_.uploads(), meter_.most_bytes()))
@@ -308,13 +313,13 @@ void RotatingSink::stop(Stop how)
 {
     if (!std::exchange(open_, false))
         return;
-    const SeriesLock lock = std::move(lock_); // until this ends
+    const SeriesLock lock = std::move(lock_); // held until the function returns
     std::exception_ptr failure;
     held_.reset();
     if (const std::shared_ptr<Part> next = next_.abandon())
         closer_.discard(*next);
     closer_.finish_closing();
-    if (number_ != 0 && meter_.empty()) { // its first block has never come
+    if (number_ != 0 && meter_.empty()) { // its first block never arrived
         unwatch(current_);
         closer_.discard(*current_.part);
         names_.pop_back();
@@ -324,7 +329,7 @@ void RotatingSink::stop(Stop how)
     }
     for (Open& open : draining_) {
         unwatch(open);
-        if (closer_.broken()) { // one before it lacks samples
+        if (closer_.broken()) { // an earlier part lacks samples
             closer_.discard(*open.part);
             names_.pop_back();
             continue;
@@ -339,12 +344,12 @@ void RotatingSink::stop(Stop how)
             closer_.seal(open.part, open.end_ns);
     }
     draining_.clear();
-    // What could not be made, or got nothing, has removed itself.
+    // A part that could not be created, or got no samples, has removed its files.
     if ((closer_.broken() || closer_.stored() == 0) && !names_.empty() &&
         !sys::path_exists(names_.back()))
         names_.pop_back();
     closer_.finish();
-    current_ = {current_.part->sibling(0)}; // of another stream
+    current_ = {current_.part->sibling(0)}; // for the next stream
     if (failure != nullptr)
         std::rethrow_exception(failure);
     closer_.check();

@@ -21,13 +21,15 @@
 
 namespace iio_stream::file {
 
-/// A recording in several files. Each has whole blocks only; where the next one does not fit any
-/// more it goes into a file that has been made ready meanwhile, and the old one is closed as soon
-/// as its writes are done, both on threads of their own. Owns: the parts. Blocks: as they do, but
-/// never for the seam, unless the disk takes longer to make a file than to write half of one.
+/// A recording in several files, each of which has whole blocks only. A block that does not fit
+/// into a file goes into the next one, which has been prepared meanwhile. The old file is closed as
+/// soon as its writes are done. Both happen on other threads.
+/// Owns the parts. Blocks as the parts do, but never at the seam, unless the disk takes longer to
+/// create a file than to write half of one.
 class RotatingSink final : public Sink {
 public:
-    /// `first` is the part of number 0, `series` the names of which its files are the parts.
+    /// `first` is the part of number 0. `series` has the names of the recording's files without
+    /// numbers.
     RotatingSink(std::unique_ptr<Part> first, std::vector<std::string> series,
                  const Rotation& rotation, bool overwrite,
                  std::optional<UploadSettings> upload = {}, std::optional<RetentionRule> keep = {});
@@ -73,13 +75,13 @@ public:
     std::string report() const override;
 
 private:
-    /// A part that blocks are, or were, given to.
+    /// A part to which blocks are, or were, given.
     struct Open {
         std::shared_ptr<Part> part;
-        std::size_t given = 0;            ///< blocks
-        int watched = -1;                 ///< its wait's, in group_
+        std::size_t given = 0;            ///< blocks that the part was given
+        int watched = -1;                 ///< descriptor of the part's wait() in group_
         std::uint64_t begin = 0, end = 0; ///< positions of its samples in the stream
-        std::int64_t end_ns = 0;          ///< when the last one was taken
+        std::int64_t end_ns = 0;          ///< when its last sample was taken
     };
 
     bool may_rotate() const noexcept;
@@ -99,35 +101,35 @@ private:
     void unwatch(Open& open) noexcept;
 
     PartSeries series_;
-    SeriesLock lock_;   ///< until all parts are finished
-    std::string place_; ///< the first part's file
+    SeriesLock lock_;   ///< held until all parts are finished
+    std::string place_; ///< the file of the first part
     Rotation rotation_;
     bool overwrite_;
     std::optional<UploadSettings> upload_;
-    std::optional<RetentionRule> keep_; ///< if there is no upload_
+    std::optional<RetentionRule> keep_; ///< used if there is no upload_
     StreamInfo stream_;
     BlockPool* pool_ = nullptr;
     int cancel_ = -1;
     bool open_ = false;
 
-    std::shared_ptr<const Part> first_; ///< whose progress() is that of all, and anybody's to ask
+    std::shared_ptr<const Part> first_; ///< for progress(), which all parts share; any thread
     Open current_;
-    std::deque<Open> draining_; ///< before it; their last writes are under way
+    std::deque<Open> draining_; ///< earlier parts; their last writes are under way
     std::size_t number_ = 0;    ///< of current_
     std::atomic<std::uint64_t> most_on_disk_{kUnknown}; ///< bytes; for free_space_left()
-    std::size_t first_name_ = 0; ///< the number of the part names_ begins with
+    std::size_t first_name_ = 0; ///< number of the part whose name is first in names_
     PartMeter meter_;            ///< of current_
     /// Position in the stream before which all losses and retunings are known.
     std::uint64_t final_before_ = kUnknown;
     detail::Retunings retunings_;
-    std::deque<std::string> names_; ///< of the parts that were not added to the retention
+    std::deque<std::string> names_; ///< first files of the parts that are not in the retention
     std::vector<std::string> removed_;
-    std::optional<Block> held_; ///< waits for the next part, or until its begin is announced
+    std::optional<Block> held_; ///< waits for the next part, or until its start is announced
 
     sys::Event task_done_;
     sys::FdGroup group_;
     PartCloser closer_{task_done_};
-    NextPart next_{task_done_}; ///< their threads end first
+    NextPart next_{task_done_}; ///< the threads of the last two members end first
 };
 
 } // namespace iio_stream::file

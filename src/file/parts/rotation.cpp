@@ -12,7 +12,7 @@ namespace iio_stream::file {
 
 namespace {
 
-// Parts consist of whole blocks.
+// Throws for a limit that is less than a block: parts consist of whole blocks.
 void refuse(const std::string& what, std::uint64_t block_size)
 {
     fail_usage(what + " is less than a block of " + format_size(block_size),
@@ -74,7 +74,7 @@ std::uint64_t PartMeter::index_of(const Block& filled) const noexcept
     return std::max(next_, filled.sample_index());
 }
 
-// Samples lost within it take time too.
+// The index after the block. Samples lost within the block take time, too.
 std::uint64_t PartMeter::end_of(const Block& filled) const noexcept
 {
     const std::uint64_t samples = filled.bytes() / sample_bytes_;

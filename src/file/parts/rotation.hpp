@@ -9,10 +9,10 @@
 
 namespace iio_stream::file {
 
-/// When a recording continues in another file; zeros: no limit.
+/// The limits at which a recording continues in another file; 0 = no limit.
 struct Rotation {
-    std::uint64_t bytes = 0; ///< most per file
-    std::int64_t ns = 0;     ///< most per file, in stream time
+    std::uint64_t bytes = 0; ///< limit per file
+    std::int64_t ns = 0;     ///< limit per file, in stream time
 
     bool wanted() const noexcept { return bytes != 0 || ns != 0; }
 
@@ -20,8 +20,8 @@ struct Rotation {
     static Rotation from(Options& options);
 };
 
-/// How full the current part is. Time is the stream's if it has a rate, lost samples included,
-/// otherwise the clock's.
+/// Measures how full the current part is. Time is stream time, including lost samples, if the
+/// stream has a rate; otherwise it is the clock's time.
 class PartMeter {
 public:
     PartMeter() = default;
@@ -30,15 +30,15 @@ public:
 
     bool empty() const noexcept { return bytes_ == 0; }
     bool fits(const Block& filled) const noexcept;
-    bool fits_any() const noexcept; ///< any block fits, unless samples are lost before it
+    bool fits_any() const noexcept; ///< whether any block fits, unless samples are lost before it
     bool half_full() const noexcept;
-    /// Where the next part will begin if all blocks are full and no samples are lost; nullopt: by
-    /// the clock, not predictable.
+    /// Where the next part begins if all blocks are full and no samples are lost; nullopt if that
+    /// depends on the clock.
     std::optional<PartStart> seam() const noexcept;
     void add(const Block& filled) noexcept;
     void next_part() noexcept { bytes_ = 0; }
 
-    /// When the last sample was taken: nanoseconds of the stream's time.
+    /// When the last sample was taken, in nanoseconds of stream time.
     std::int64_t end_ns() const noexcept;
     std::uint64_t most_bytes() const noexcept; ///< in a part; kUnknown = no limit
     std::uint64_t total_bytes() const noexcept { return total_; } ///< in all parts
@@ -52,11 +52,11 @@ private:
     std::size_t sample_bytes_ = 1, block_bytes_ = 0;
     double rate_ = 0;                ///< samples per second; 0 = unknown
     std::uint64_t most_samples_ = 0; ///< 0 = no limit
-    bool timed_ = false;             ///< by the clock
+    bool timed_ = false;             ///< time is measured by the clock
     std::uint64_t bytes_ = 0, total_ = 0;
     std::uint64_t first_ = 0,
-                  next_ = 0; ///< position of the part's first sample in the stream; of the next one
-    bool exact_ = true;      ///< the last block's index and all within it
+                  next_ = 0; ///< index of the part's first sample; index of the next sample
+    bool exact_ = true;      ///< the index of the last block, and all gaps in it, are exact
     std::int64_t since_ns_ = 0;
 };
 

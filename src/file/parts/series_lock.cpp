@@ -13,7 +13,7 @@ namespace iio_stream::file {
 
 namespace {
 
-constexpr int kMostRemovals = 100; ///< each fails because another program has removed the file
+constexpr int kMostRemovals = 100; ///< attempts while other programs remove the file
 
 std::string lock_path(const std::string& series)
 {
@@ -74,7 +74,7 @@ void SeriesLock::release() noexcept
 
 bool is_series_locked(const std::string& series)
 {
-    const sys::UniqueFd fd = open_existing(series, O_RDONLY); // it may be another user's
+    const sys::UniqueFd fd = open_existing(series, O_RDONLY); // the file may be another user's
     return fd.valid() && !sys::lock_soon(fd.get(), sys::Lock::shared);
 }
 
@@ -85,7 +85,7 @@ try {
         sys::has_name(fd.get(), lock_path(series)))
         sys::try_remove_file(lock_path(series));
 } catch (const Error&) {
-    // It locks nothing.
+    // The file locks nothing, so it may stay.
 }
 
 } // namespace iio_stream::file

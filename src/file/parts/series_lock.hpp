@@ -7,10 +7,9 @@
 
 namespace iio_stream::file {
 
-/// The lock of a whole recording in parts. Its recorder holds it from before it looks for older
-/// parts until its last part is finished, whichever part it writes. It is the lock (flock) of a
-/// file next to the parts, NAME.lock, which goes at the end. One that a killed recorder has left
-/// locks nothing.
+/// The lock of a whole recording in parts. The recorder takes it before it looks for older parts,
+/// and holds it until the last part is finished. It is a lock (flock) of a file next to the parts,
+/// NAME.lock, which is removed at the end. A file that a killed recorder has left locks nothing.
 class SeriesLock {
 public:
     SeriesLock() = default;
@@ -28,10 +27,10 @@ private:
     sys::UniqueFd fd_;
 };
 
-/// A recorder has the lock.
+/// Whether a recorder has the lock.
 bool is_series_locked(const std::string& series);
 
-/// Removes the file that a killed recorder has left, if there is one.
+/// Removes a lock file that a killed recorder has left.
 void clear_series_lock(const std::string& series) noexcept;
 
 } // namespace iio_stream::file

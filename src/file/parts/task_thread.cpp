@@ -36,7 +36,7 @@ void TaskThread::run()
                 failed_.store(true, std::memory_order_release);
             }
         }
-        task = nullptr; // with what it holds, before completion is signalled
+        task = nullptr; // destroys the task's objects before its completion is signalled
         left_.fetch_sub(1, std::memory_order_release);
         done_.set();
         lock.lock();

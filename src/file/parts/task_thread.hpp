@@ -14,20 +14,20 @@
 namespace iio_stream::file {
 
 /// Runs slow tasks one after another, on a thread of its own.
-/// Thread: add() on any; finish() and check() on one.
+/// Thread: any thread may call add(); one thread calls finish() and check().
 class TaskThread {
 public:
-    /// `done` is set after each.
+    /// `done` is set after each task.
     explicit TaskThread(sys::Event& done) : done_(done) {}
     TaskThread(const TaskThread&) = delete;
     ~TaskThread() { finish(); }
 
     void add(std::function<void()> task);
     std::size_t left() const noexcept { return left_.load(std::memory_order_acquire); }
-    void finish() noexcept; ///< waits until all are done; more may follow
+    void finish() noexcept; ///< waits until all tasks are done; more may be added later
 
     bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
-    void check() const; ///< throws what the first failed task threw
+    void check() const; ///< rethrows the exception of the first failed task
     void forget() noexcept { failed_ = false; }
 
 private:

@@ -23,10 +23,10 @@ namespace iio_stream::file {
 namespace {
 
 constexpr std::int64_t kFirstPauseNs = 1'000'000'000, kLongestPauseNs = 60'000'000'000;
-constexpr std::int64_t kTickNs = 100'000'000; ///< of the wait at the end
-constexpr std::int64_t kCutNs = 300'000'000;  ///< for the thread to end when it is told to
+constexpr std::int64_t kTickNs = 100'000'000; ///< how often finish() reports progress
+constexpr std::int64_t kCutNs = 300'000'000;  ///< how long to wait for the thread to end
 constexpr auto kRetry =
-    std::chrono::seconds(2); ///< of one request; then the part waits its turn again
+    std::chrono::seconds(2); ///< limit for one request; then the part is queued again
 
 std::uint64_t samples_size(const std::string& metadata)
 {
@@ -70,7 +70,7 @@ std::int64_t upload_pause(unsigned failures) noexcept
     return std::min(kLongestPauseNs, kFirstPauseNs << std::min(failures - 1, 6U));
 }
 
-/// What the stream's threads and the uploading one share.
+/// The state that the stream's threads and the uploading thread share.
 class Uploads::Queue final : public detail::PushQueue {
 public:
     Queue(std::shared_ptr<UploadCounters> counters, std::shared_ptr<detail::EventBuffer> events)
@@ -112,7 +112,7 @@ public:
     {
         const std::lock_guard lock(mutex_);
         const bool waits =
-            std::ranges::find(waiting_, metadata) != waiting_.end(); // it has changed meanwhile
+            std::ranges::find(waiting_, metadata) != waiting_.end(); // its metadata have changed
         const auto at = behind_.find(metadata);
         add_event(metadata, at == behind_.end() ? 0 : at->second, why_not);
         if (why_not.empty()) {
@@ -172,7 +172,7 @@ private:
     void count()
     {
         now_.stored = now_.parts - std::min<std::uint64_t>(now_.parts, behind_.size());
-        if (!cut_) // the counters may be another stream's then
+        if (!cut_) // otherwise the counters may belong to another stream
             counters_->set(now_);
     }
 
@@ -180,7 +180,7 @@ private:
     {
         if (cut_)
             return;
-        if (why_not.empty()) // the file may have gone, by keep=
+        if (why_not.empty()) // keep= may have removed the file
             events_->add({.kind = EventKind::stored, .count = bytes, .file = metadata});
         else
             events_->add({.kind = EventKind::not_stored, .file = metadata, .error = why_not});
@@ -191,7 +191,7 @@ private:
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<std::string> waiting_;
-    std::map<std::string, std::uint64_t> behind_; ///< not stored, with the bytes of their samples
+    std::map<std::string, std::uint64_t> behind_; ///< parts not stored yet, and their sizes
     std::string last_error_;
     bool ending_ = false, cut_ = false;
     unsigned failures_ = 0; ///< in a row
@@ -218,7 +218,7 @@ Uploads::Uploads(const UploadSettings& settings, std::atomic<std::uint64_t>& pro
         try {
             detail::push_each(config, *queue,
                               [&](const PushReport&) { return queue->may_go_on(); });
-        } catch (const std::exception& failure) { // no memory, or credentials that have gone
+        } catch (const std::exception& failure) { // out of memory, or missing credentials
             queue->fail(failure.what());
         }
         queue->done.set();
@@ -262,7 +262,7 @@ void Uploads::finish(int cancel)
     const std::string why =
         report["last_error"].is_string() ? ": " + report["last_error"].get<std::string>() : "";
     throw Error(Fault::storage, ETIMEDOUT, "upload to", settings_.push.archive,
-                parts + " recorded whole, but not stored" + why,
+                parts + " recorded completely, but not stored" + why,
                 "iio-stream archive push " + settings_.push.folder + " " + settings_.push.archive);
 }
 

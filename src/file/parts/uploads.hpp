@@ -15,28 +15,28 @@
 
 namespace iio_stream::file {
 
-/// Where the closed parts of a recording go, behind the stream.
+/// Settings for the upload of a recording's closed parts in the background.
 struct UploadSettings {
     PushConfig push;
-    std::int64_t wait_ns = 0; ///< at the end of the stream, for what is not stored yet
+    std::int64_t wait_ns = 0; ///< time to wait at the stream's end for parts not stored yet
     std::uint64_t left =
-        kUnknown; ///< bytes of stored parts that stay on the disk, at least; kUnknown: all
+        kUnknown; ///< least number of bytes of stored parts that stay on the disk; kUnknown: all
 
-    /// What a store that keeps pace leaves on the disk: what keep= says, the part that is written,
-    /// and those before and after it; kUnknown: all.
+    /// The greatest number of bytes on the disk while the store keeps pace: the bytes that keep=
+    /// leaves, the part being written, and the parts before and after it; kUnknown: no limit.
     std::uint64_t most_on_disk(std::uint64_t part_bytes) const noexcept;
-    /// Whether the store makes room for what comes.
+    /// Whether uploads free space as fast as the stream fills it.
     bool keeps_pace(const UploadStats& now, std::uint64_t part_bytes) const noexcept
     {
         return most_on_disk(part_bytes) != kUnknown && now.behind_bytes < kPartsOnDisk * part_bytes;
     }
 
     /// Takes archive=, archive_wait= and, if there is an archive=, keep= of a recording. nullopt:
-    /// it is not uploaded. Throws a usage Error for settings that make no sense.
+    /// the recording is not uploaded. Throws a usage Error for invalid settings.
     static std::optional<UploadSettings> from(Options& options, const std::string& recording);
 };
 
-/// What UploadStats has, of a stream that runs. Any thread.
+/// The values of UploadStats for a running stream. Any thread.
 struct UploadCounters {
     std::atomic<std::uint64_t> parts{0}, stored{0}, behind_bytes{0}, retries{0};
 
@@ -44,25 +44,27 @@ struct UploadCounters {
     UploadStats get() const noexcept { return {parts, stored, behind_bytes, retries}; }
 };
 
-/// How long after the `failures`th failure in a row the next try is, in nanoseconds: 1 s, doubled
-/// up to a minute.
+/// The time from the `failures`th failure in a row to the next attempt, in nanoseconds: 1 s,
+/// doubled with each failure up to a minute.
 std::int64_t upload_pause(unsigned failures) noexcept;
 
-/// Uploads parts, one after another, on a thread of its own for which nothing waits before
-/// finish(). Thread: one, and any for add().
+/// Uploads parts, one after another, on a thread of its own. Nothing waits for that thread before
+/// finish().
+/// Thread: one thread calls all functions but add(); any thread may call add().
 class Uploads {
 public:
     /// `progress` changes while finish() waits.
     Uploads(const UploadSettings& settings, std::atomic<std::uint64_t>& progress,
             std::shared_ptr<UploadCounters> counters, std::shared_ptr<detail::EventBuffer> events);
-    ~Uploads(); ///< ends it at once
+    ~Uploads(); ///< ends the uploads at once
     Uploads(const Uploads&) = delete;
     Uploads& operator=(const Uploads&) = delete;
 
-    /// A part that is sealed, by its metadata; `again` if these may have changed since.
+    /// Adds a sealed part, by its metadata file. `again`: the part was added before, and its
+    /// metadata may have changed.
     void add(const std::string& metadata, bool again);
-    /// Waits until all is stored, at most UploadSettings::wait_ns, and not once `cancel` is
-    /// readable. Throws an Error that says what is not stored, and how to do that.
+    /// Waits until all parts are stored, for at most UploadSettings::wait_ns, or until `cancel` is
+    /// readable. Throws an Error that states how many parts are not stored, and how to store them.
     void finish(int cancel);
     nlohmann::json report() const;
 
@@ -73,7 +75,7 @@ private:
 
     UploadSettings settings_;
     std::shared_ptr<Queue>
-        queue_; ///< the thread's too, which may outlive this while the system looks up a name
+        queue_; ///< shared with the thread, which may outlive this while the system resolves a name
     std::atomic<std::uint64_t>& progress_;
 };
 

@@ -28,7 +28,7 @@ namespace iio_stream::file {
 
 namespace {
 
-constexpr std::size_t kRecord = 512;             ///< headers and contents begin at its multiples
+constexpr std::size_t kRecord = 512;             ///< headers and contents begin at multiples of it
 constexpr std::size_t kMostMembers = 100'000;    ///< of an archive
 constexpr std::uint64_t kMostExtended = 1 << 20; ///< bytes of a header that extends another
 constexpr std::string_view kMetaSuffix = ".sigmf-meta", kDataSuffix = ".sigmf-data";
@@ -39,7 +39,7 @@ using Record = std::array<char, kRecord>;
 struct Member {
     std::string name;
     char type = '0';
-    std::uint64_t begin = 0, bytes = 0; ///< of its content, in the archive
+    std::uint64_t begin = 0, bytes = 0; ///< place of its content in the archive
     bool sparse = false;                ///< GNU tar has left out its holes
 
     bool is_file() const { return type == '0' || type == '\0' || type == '7'; }
@@ -51,7 +51,7 @@ std::string text_field(const Record& record, std::size_t at, std::size_t size)
     return {begin, std::find(begin, begin + size, '\0')};
 }
 
-// Octal digits or, with the highest bit of the first byte set, a big-endian number.
+// Reads octal digits or, if the highest bit of the first byte is set, a big-endian number.
 std::optional<std::uint64_t> number_field(const Record& record, std::size_t at, std::size_t size)
 {
     std::uint64_t value = 0;
@@ -79,7 +79,7 @@ bool is_end(const Record& record)
     return std::all_of(record.begin(), record.end(), [](char c) { return c == '\0'; });
 }
 
-// The sum of the header's bytes, with spaces in place of the sum itself.
+// Whether the header's checksum is right: the sum of its bytes, with spaces in the checksum field.
 bool has_right_sum(const Record& record)
 {
     constexpr std::size_t kSum = 148, kSumBytes = 8;
@@ -114,9 +114,9 @@ private:
     int fd_;
     std::string path_;
     std::uint64_t file_bytes_;
-    std::uint64_t at_ = 0; ///< of the next header
+    std::uint64_t at_ = 0; ///< place of the next header
     std::size_t count_ = 0;
-    Keywords global_; ///< for all members that follow
+    Keywords global_; ///< apply to all members that follow
 };
 
 // Reads one header, without the headers that extend it.
@@ -125,7 +125,7 @@ std::optional<Member> TarReader::header()
     Record record{};
     const std::size_t got =
         sys::read_at(fd_, path_, at_, std::as_writable_bytes(std::span(record)));
-    if (got == 0 && at_ != 0) // some writers leave out the end
+    if (got == 0 && at_ != 0) // some writers leave out the end marker
         return std::nullopt;
     if (got < kRecord)
         fail("it ends at byte " + std::to_string(file_bytes_) +
@@ -162,7 +162,7 @@ std::string TarReader::content(const Member& member) const
     return text;
 }
 
-// Lines of "LENGTH KEYWORD=VALUE", of that length.
+// Parses lines of the form "LENGTH KEYWORD=VALUE". LENGTH counts the whole line.
 void TarReader::add_keywords(const std::string& text, Keywords& keywords) const
 {
     std::string_view rest = text;
@@ -231,7 +231,7 @@ std::optional<Member> TarReader::next()
     }
 }
 
-// The file that tar makes of it, in the folder where it unpacks the archive.
+// The file that tar creates for this member, in the folder where it unpacks the archive.
 std::filesystem::path unpacked(const std::string& name)
 {
     return std::filesystem::path(name).relative_path().lexically_normal();
@@ -254,7 +254,7 @@ SigmfArchive read_archive(const std::string& path)
 {
     const sys::UniqueFd fd = sys::open_file(path, O_RDONLY | O_NONBLOCK);
     TarReader reader(fd.get(), path);
-    // tar unpacks one member after another: the last one of a name is what remains.
+    // tar unpacks one member after another, so the last member of each name remains.
     std::map<std::filesystem::path, Member> metas, datas;
     while (const auto member = reader.next()) {
         const std::filesystem::path file = unpacked(member->name);

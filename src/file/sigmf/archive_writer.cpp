@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The format of tar files: POSIX.1-2001, "pax Interchange Format". What is in a SigMF archive: the
-// SigMF specification, "SigMF Archives".
+// The format of tar files: POSIX.1-2001, "pax Interchange Format". The content of a SigMF archive:
+// the SigMF specification, "SigMF Archives".
 #include "core/base/align.hpp"
 #include "core/base/text.hpp"
 #include "file/file_names.hpp"
@@ -31,7 +31,7 @@ namespace {
 constexpr std::size_t kTarRecord = 512;
 constexpr std::uint64_t kMostOctal = 077777777777; ///< the largest number of 11 octal digits
 
-/// One header, without others that extend it.
+/// A header without the headers that extend it.
 std::string plain_tar_header(const std::string& name, char type, std::uint64_t bytes,
                              std::int64_t modified)
 {
@@ -46,11 +46,11 @@ std::string plain_tar_header(const std::string& name, char type, std::uint64_t b
     };
     put(0, name.substr(0, 100));
     put(100, octal(type == '5' ? 0755 : 0644, 7));
-    put(108, octal(0, 7)); // user and group: those who unpack it
+    put(108, octal(0, 7)); // user and group: the files belong to whoever unpacks them
     put(116, octal(0, 7));
     put(124, octal(bytes > kMostOctal ? 0 : bytes, 11));
     put(136, octal(static_cast<std::uint64_t>(std::max<std::int64_t>(modified, 0)), 11));
-    put(148, "        "); // of the sum itself
+    put(148, "        "); // the checksum counts its own field as spaces
     put(156, std::string(1, type));
     put(257, std::string("ustar\0", 6) + "00");
     std::uint64_t sum = 0;
@@ -60,7 +60,7 @@ std::string plain_tar_header(const std::string& name, char type, std::uint64_t b
     return header;
 }
 
-/// "LENGTH KEYWORD=VALUE\n", of that length.
+/// Returns "LENGTH KEYWORD=VALUE\n". LENGTH counts the whole line.
 std::string pax_line(const std::string& keyword, const std::string& value)
 {
     const std::string rest = " " + keyword + "=" + value + "\n";
@@ -75,11 +75,11 @@ std::string padding_of(std::uint64_t bytes)
     return std::string(static_cast<std::size_t>(detail::round_up(bytes, kTarRecord) - bytes), '\0');
 }
 
-/// A recording that may be packed: complete, and SigMF's pair of files of one name.
+/// A recording that can be packed: it is complete, and its two files share one name.
 struct PackedPair {
     std::string name; ///< in the archive
     Pair files;
-    std::string text, sha512; ///< of the metadata, and in them
+    std::string text, sha512; ///< text of the metadata; the hash that they state
     std::uint64_t bytes = 0;  ///< of samples
 };
 
@@ -88,7 +88,7 @@ PackedPair packed_pair(const std::string& path)
     if (!FileTarget(path).is_recording() || is_archive(path))
         fail_usage("pack " + detail::printable(path) + ": it is not a SigMF recording",
                    "`iio-stream stream " + detail::printable(path) +
-                       " NAME.sigmf-meta` makes one of it");
+                       " NAME.sigmf-meta` makes one from it");
     PackedPair made;
     made.files = pair_of(path);
     made.name = std::filesystem::path(made.files.meta).stem().string();
@@ -196,7 +196,7 @@ private:
             return;
         if (!same_hash(hash.finish(), pair.sha512))
             throw Error(Fault::storage, EBADMSG, "pack", pair.files.data,
-                        "its SHA-512 is not that of its metadata");
+                        "its SHA-512 differs from the one in its metadata");
         ++report_.hashed;
     }
 
@@ -231,7 +231,7 @@ PackReport pack_recordings(const PackConfig& config,
                            const std::function<bool(const PackReport&)>& go_on)
 try {
     if (config.recordings.empty())
-        fail_usage("pack " + config.archive + ": which recordings?", "RECORDING… OUT.sigmf");
+        fail_usage("pack " + config.archive + ": no recordings were given", "RECORDING… OUT.sigmf");
     if (!config.archive.ends_with(".sigmf"))
         fail_usage("pack: '" + detail::printable(config.archive) +
                        "' is not a valid name for an archive",

@@ -40,8 +40,8 @@ struct Place {
     }
 };
 
-/// Finds names that an object of a JSON text has more than once, of which the parser keeps the
-/// last.
+/// Finds names that an object of a JSON text has more than once. The parser keeps only the last
+/// one.
 class NamesTwice final : public nlohmann::json_sax<Json> {
 public:
     struct Found {
@@ -113,7 +113,7 @@ private:
     }
 
     std::vector<Level> levels_;
-    std::string top_; ///< the name, at the top, of what is being read
+    std::string top_; ///< the top-level name that is being read
 };
 
 std::uint64_t start_in(const Json& one)
@@ -121,7 +121,7 @@ std::uint64_t start_in(const Json& one)
     return one["core:sample_start"].get<std::uint64_t>();
 }
 
-/// Collects problems and the namespaces in use, and repairs.
+/// Collects problems and the namespaces in use, and repairs the metadata.
 class Inspector {
 public:
     explicit Inspector(const Json& metadata) : repaired_(metadata) {}
@@ -233,7 +233,7 @@ void Inspector::global()
     channels();
 }
 
-// Whatever the datatype's own reader refuses.
+// Reports everything that format_of() rejects.
 void Inspector::channels()
 {
     Json& global = repaired_["global"];
@@ -263,7 +263,7 @@ void Inspector::channels()
     }
 }
 
-// Whether an object has a core:sample_start. It must not be less than that of the object before it.
+// Whether an object has a core:sample_start. Reports one that is less than the one before it.
 bool Inspector::is_placed(const Json& one, const Place& at, std::uint64_t& last)
 {
     if (!one.contains("core:sample_start")) {
@@ -303,7 +303,7 @@ void Inspector::list(const char* name, std::span<const Rule> rules)
             continue;
         const Json count = one.value("core:sample_count", Json(0));
         if (count_in(count).value_or(0) > kMostCount - start_in(one)) {
-            problem(at, "core:sample_count", &count, "is beyond all samples");
+            problem(at, "core:sample_count", &count, "is too large");
             one.erase("core:sample_count");
         }
         kept.push_back(std::move(one));
@@ -329,8 +329,8 @@ void Inspector::offset()
                           std::find_if_not(annotations.begin(), annotations.end(), is_before));
 }
 
-// Lost samples take the stream's index further ahead of the file's samples, and nothing takes it
-// back.
+// Reports indexes that step back. Lost samples move the stream's index ahead of the file's samples,
+// and nothing moves it back.
 void Inspector::indexes()
 {
     const Json& captures = repaired_["captures"];
@@ -343,13 +343,13 @@ void Inspector::indexes()
         if (stated.is_number() && stated.get<std::uint64_t>() < follows)
             problem({"captures", i}, "core:global_index", &stated,
                     i == 0 ? "is less than core:sample_start"
-                           : "does not go on from the capture before");
+                           : "does not continue the previous capture");
         index = stated.is_number() ? stated.get<std::uint64_t>() : follows;
         start = place;
     }
 }
 
-// Keys that make sense only together.
+// Checks keys that are valid only together.
 void Inspector::pairs()
 {
     Json& annotations = repaired_["annotations"];
@@ -358,7 +358,7 @@ void Inspector::pairs()
         const Place at{"annotations", i};
         if (one.contains("core:freq_lower_edge") != one.contains("core:freq_upper_edge")) {
             problem(at, "core:freq_lower_edge", nullptr,
-                    "and core:freq_upper_edge are there only together");
+                    "and core:freq_upper_edge are valid only together");
             one.erase("core:freq_lower_edge");
             one.erase("core:freq_upper_edge");
         }
@@ -371,8 +371,8 @@ void Inspector::pairs()
     }
 }
 
-// Headers and trailing bytes are those of a file with another name, by which other programs know
-// that it has more than samples.
+// Headers and trailing bytes are valid only with core:dataset. That key gives the data file a
+// different name, which shows other programs that the file contains more than samples.
 void Inspector::dataset()
 {
     const Json& global = repaired_["global"];
@@ -410,9 +410,9 @@ void Inspector::extensions()
         declared.insert(name);
         if (one["optional"].get<bool>() || name == "iio_stream")
             continue;
-        problem(at, "core:extensions", &one, "is needed for reading, and not known");
+        problem(at, "core:extensions", &one, "is required for reading, but not known");
         if (!only_describes(name))
-            obstruct("global: the extension '" + name + "' is needed for reading, and not known");
+            obstruct("global: the extension '" + name + "' is required for reading, but not known");
     }
     for (const std::string& name : used_)
         if (!declared.contains(name))
@@ -429,7 +429,7 @@ void Inspector::text(std::string_view text)
     NamesTwice names;
     (void)Json::sax_parse(text, &names);
     for (const NamesTwice::Found& one : names.found)
-        problem(one.at, one.name, nullptr, "is there more than once (RFC 8259, 4)",
+        problem(one.at, one.name, nullptr, "occurs more than once (RFC 8259, 4)",
                 "; the last one is read");
 }
 
@@ -460,7 +460,7 @@ Inspection Inspector::inspect() &&
         if (key != "global" && key != "captures" && key != "annotations")
             others.push_back(key);
     for (const std::string& key : others) {
-        problem({"metadata"}, key, nullptr, "has no place there");
+        problem({"metadata"}, key, nullptr, "is not allowed there");
         repaired_.erase(key);
     }
     Inspection found{std::move(problems_), {}, std::move(obstacle_), std::move(repaired_)};

@@ -17,7 +17,7 @@ namespace iio_stream::file {
 
 namespace {
 
-/// Keys of `global` that describe the data file, which is another one.
+/// Keys of `global` that describe the data file. The copy has another data file.
 constexpr std::array kOfDataFile{
     "core:datatype",   "core:version",     "core:num_channels",   "core:sample_rate",
     "core:offset",     "core:dataset",     "core:trailing_bytes", "core:metadata_only",
@@ -40,7 +40,7 @@ bool is_of_losses(const Json& annotation)
     return annotation.contains("iio_stream:lost_min");
 }
 
-/// Where a loss is, and how many samples it is.
+/// The place and the size of a loss.
 using LossKey = std::array<std::uint64_t, 4>;
 
 LossKey key_of(const Json& annotation)
@@ -53,7 +53,8 @@ LossKey key_of(const Json& annotation)
             count("iio_stream:lost_max")};
 }
 
-// The index of a sample in the original stream is what the recording says, whatever was lost since.
+// Keeps the indexes that the recording states: losses of the copy do not change the index of a
+// sample in the original stream.
 void keep_indexes(Json& captures, const Json& copied)
 {
     std::map<std::uint64_t, const Json*> indexed;
@@ -67,8 +68,8 @@ void keep_indexes(Json& captures, const Json& copied)
 
 } // namespace
 
-/// Where the samples of a stream are in a file, into which zeros may have been filled, and in which
-/// samples may be missing that the sink had no room for.
+/// Maps positions in a stream to places in a file and back. The file may have zeros in place of
+/// lost samples, and may lack samples for which the sink had no room.
 class FilePlaces {
 public:
     FilePlaces(const StreamRange& range, std::vector<Loss> losses) : pieces_{{range.begin, 0}}
@@ -89,7 +90,7 @@ public:
         }
     }
 
-    /// Of the sample at that position, or of the one after it that is in the file.
+    /// The place of the sample at `position`, or of the next sample that is in the file.
     std::uint64_t offset_of(std::uint64_t position) const noexcept
     {
         const auto next = after(position, &Piece::position);
@@ -106,7 +107,7 @@ public:
     }
 
 private:
-    /// From here on the file's samples are the stream's, one by one.
+    /// The start of a run of samples that is contiguous both in the stream and in the file.
     struct Piece {
         std::uint64_t position, offset;
     };
@@ -129,7 +130,7 @@ std::shared_ptr<const CopiedMetadata> CopiedMetadata::from(const StreamInfo& str
 
 CopiedMetadata::CopiedMetadata(const std::string& text) : metadata_(Json::parse(text))
 {
-    const Contents contents = contents_of(metadata_, Format()); // the stream's is known
+    const Contents contents = contents_of(metadata_, Format()); // the stream states the format
     ours_ = contents.state.has_value();
     first_index_ = contents.first_index;
     first_exact_ = contents.first_exact;
@@ -137,8 +138,8 @@ CopiedMetadata::CopiedMetadata(const std::string& text) : metadata_(Json::parse(
     timeline_ = Timeline(metadata_);
 }
 
-// An index that steps back is not valid, and those after it count from it. The copy has in their
-// place the numbers of the samples, lost ones included: the losses are those of the original.
+// An index that steps back is not valid, and the indexes after it depend on it. Instead of these
+// indexes, the copy gets sample numbers that also count the samples that the original lost.
 void CopiedMetadata::keep_indexes_rising(std::vector<Gap> gaps)
 {
     std::ranges::sort(gaps, {}, &Gap::offset_max);
@@ -159,7 +160,7 @@ void CopiedMetadata::keep_indexes_rising(std::vector<Gap> gaps)
         if (number <= kMostCount)
             capture["core:global_index"] = number;
         else
-            capture.erase("core:global_index"); // it goes on from the capture before
+            capture.erase("core:global_index"); // it continues from the capture before
     }
 }
 
@@ -275,7 +276,8 @@ Json CopiedMetadata::annotations_in(const StreamRange& range, const FilePlaces& 
         if (!is_inside && !is_at_end)
             continue;
         Json one = annotation;
-        // One that comes from before the file, or goes on after it, includes zeros there.
+        // An annotation that begins before the file, or continues after it, includes zeros at that
+        // end.
         const std::uint64_t first = begin < range.begin ? 0 : places.offset_of(begin);
         one["core:sample_start"] = first;
         if (counted) {
@@ -302,7 +304,7 @@ void CopiedMetadata::write_outcome(Json& metadata, const Outcome& outcome, const
     Json written = metadata;
     written["captures"] = Json::array({{{"core:sample_start", 0}}});
     file::write_outcome(written, outcome);
-    for (Json& capture : written["captures"]) { // those of a loss
+    for (Json& capture : written["captures"]) { // the captures of losses
         const std::uint64_t offset = position_of(capture);
         const auto utc_ns = offset == 0 && zeros_from
                                 ? timeline_.utc_ns_of_lost(*zeros_from, range.begin)

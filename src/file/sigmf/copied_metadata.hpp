@@ -15,31 +15,32 @@ namespace iio_stream::file {
 
 class FilePlaces;
 
-/// The metadata of a recording whose samples a stream copies into another one. Captures,
-/// annotations and the keys of `global` keep their values and get the places that their samples
-/// have in the new file. Losses are not taken from here: the blocks report them.
-/// Thread: any; it does not change.
+/// The metadata of a recording whose samples a stream copies into another recording. Captures,
+/// annotations and the keys of `global` keep their values. Captures and annotations get the places
+/// of their samples in the new file. Losses are not copied: the blocks report them.
+/// Thread: any; the object does not change.
 class CopiedMetadata {
 public:
     /// nullptr if the samples do not come from a recording.
     static std::shared_ptr<const CopiedMetadata> from(const StreamInfo& stream);
     explicit CopiedMetadata(const std::string& text);
 
-    /// Index in the original stream of the sample at position 0, before what was lost right there.
+    /// Index in the original stream of the sample at position 0, not counting the losses right
+    /// before it.
     std::uint64_t first_index() const noexcept { return first_index_; }
     bool first_exact() const noexcept { return first_exact_; }
 
     /// Adds the keys of `global` that hold for the copy to metadata that describe() made.
     void add_global(Json& metadata) const;
-    /// Makes the first capture that of the sample at that position, but for its index.
-    /// `zeros_from`: zeros are before it, in place of the lost samples from that index on.
+    /// Sets the first capture to the values of the sample at `position`, except for its index.
+    /// `zeros_from`: the sample follows zeros in place of the lost samples from that index on.
     void set_first_capture(Json& metadata, std::uint64_t position,
                            std::optional<std::uint64_t> zeros_from) const;
     /// Like write_outcome(), for a file that has the samples of `range`. `is_last`: no other file
     /// follows it.
     void write_outcome(Json& metadata, const Outcome& outcome, const StreamRange& range,
                        bool is_last) const;
-    /// The keys that do not hold for the copy, and parts of the original that it lacks.
+    /// The keys that do not hold for the copy, and the parts of the original that the copy lacks.
     /// `hashed`: the copy has a hash of its own.
     std::vector<std::string> not_kept(bool hashed) const;
 
@@ -57,7 +58,7 @@ private:
 
     Json metadata_;
     std::optional<std::uint64_t> stepped_back_; ///< position of the first index that steps back
-    bool ours_ = false; ///< iio-stream wrote them: their losses are reported by the blocks
+    bool ours_ = false; ///< iio-stream wrote the metadata: the blocks report the losses
     Timeline timeline_;
     std::uint64_t first_index_ = 0;
     bool first_exact_ = true;

@@ -43,7 +43,7 @@ std::optional<std::string> obstacle(const Format& format)
     return std::nullopt;
 }
 
-// The same words, without what SigMF does not say about them.
+// The same words, without the properties that SigMF's datatype does not express.
 ScanType as_words(const ScanType& type)
 {
     ScanType words = type;
@@ -87,7 +87,7 @@ Conversion conversion_to_datatype(const Format& format)
         unsigned& bits = type.number == Number::floating ? float_bits : integer_bits;
         bits = std::max(bits, type.bits);
     }
-    constexpr unsigned kFloatInteger = 24; // bits of an integer that a float of 32 bits holds
+    constexpr unsigned kFloatInteger = 24; // bits of an integer that a 32-bit float holds
     std::string word = integer_bits <= 8 ? "i8" : integer_bits <= 16 ? "i16_le" : "i32_le";
     if (float_bits > 32 || integer_bits > 32 || (float_bits != 0 && integer_bits > kFloatInteger))
         word = "f64_le";
@@ -99,8 +99,8 @@ Conversion conversion_to_datatype(const Format& format)
 
 bool is_datatype(const std::string& name)
 {
-    // Format knows no other names without a colon: (r|c)(f32|f64|i32|i16|u32|u16)(_le|_be),
-    // (r|c)(i8|u8).
+    // Format::parse() accepts no other names without a colon:
+    // (r|c)(f32|f64|i32|i16|u32|u16)(_le|_be), (r|c)(i8|u8).
     if (name.find(':') != std::string::npos)
         return false;
     try {
@@ -131,7 +131,7 @@ Format format_of(const Datatype& datatype, const Json& channels)
     Format format = Format::parse(datatype.name, std::to_string(values));
     if (!channels.is_array())
         return format;
-    // Ours: the meaning of the words. It must not contradict their layout.
+    // iio_stream:channels states the meaning of the words. It must not contradict their layout.
     Format own;
     for (const Json& one : channels) {
         Channel channel;
@@ -153,8 +153,8 @@ Format format_of(const Datatype& datatype, const Json& channels)
     const Datatype again =
         own.channels.empty() ? Datatype{} : datatype_of(own, "iio_stream:channels");
     if (again.name != datatype.name || again.channels != datatype.channels)
-        fail_usage("iio_stream:channels are not " + std::to_string(datatype.channels) + " of " +
-                   datatype.name);
+        fail_usage("iio_stream:channels do not match core:num_channels = " +
+                   std::to_string(datatype.channels) + " of " + datatype.name);
     return own;
 }
 

@@ -13,7 +13,8 @@ namespace iio_stream::file {
 
 using Json = nlohmann::ordered_json;
 
-/// A whole number, 0 or more, as SigMF's counts are; from any of JSON's integer types.
+/// The value if it is a whole number of 0 or more, as SigMF's counts are, in any of JSON's integer
+/// types; otherwise nullopt.
 inline std::optional<std::uint64_t> count_in(const Json& value)
 {
     if (value.is_number_unsigned() || (value.is_number_integer() && value.get<std::int64_t>() >= 0))
@@ -21,26 +22,26 @@ inline std::optional<std::uint64_t> count_in(const Json& value)
     return std::nullopt;
 }
 
-/// core:datatype and core:num_channels.
+/// The values of core:datatype and core:num_channels.
 struct Datatype {
     std::string name;
-    std::uint64_t channels = 1; ///< for a complex datatype: pairs
+    std::uint64_t channels = 1; ///< for a complex datatype: number of pairs
 };
 
-/// SigMF's name for such samples, by their words in memory alone: 12 bits sign-extended to 16 are
-/// ri16. Throws a usage Error, with reason and hint, for samples without a name: shifted ones,
-/// 64-bit integers, channels of several types.
+/// SigMF's name for samples of this format. It depends only on their words in memory: 12 bits
+/// sign-extended to 16 are ri16. Throws a usage Error, with reason and hint, for samples without a
+/// name: shifted values, 64-bit integers, or channels of several types.
 Datatype datatype_of(const Format& format, const std::string& path);
 
 /// The conversion to the smallest datatype that holds every bit of such samples, if SigMF has no
-/// name for them as they are: signed integers of 8, 16 or 32 bits, or floats. None is required, and
-/// none helps, for repeated values.
+/// name for them: signed integers of 8, 16 or 32 bits, or floats. The result is empty if no
+/// conversion is required, or if the values are repeated, because no conversion helps then.
 Conversion conversion_to_datatype(const Format& format);
 
-/// Whether it is a core:datatype as defined by SigMF 1.2.5.
+/// Whether `name` is a core:datatype of SigMF 1.2.5.
 bool is_datatype(const std::string& name);
 
-/// The channels' own types and names, which the datatype does not have: for iio_stream:channels.
+/// The types and names of the channels, which the datatype does not state, for iio_stream:channels.
 Json channels_json(const Format& format);
 
 /// The format of a datatype; `channels` is from channels_json(), or null. Throws a usage Error.

@@ -13,7 +13,8 @@ struct Pair {
 /// "x", "x.sigmf", "x.sigmf-meta" and "x.sigmf-data" are all the pair x.sigmf-meta, x.sigmf-data.
 Pair pair_of(const std::string& path);
 
-/// Whether the name itself says SigMF, rather than merely lacking a suffix we know.
+/// Whether the name has a suffix of SigMF. (A name without any known suffix stands for a recording,
+/// too.)
 bool has_sigmf_suffix(const std::string& path);
 
 } // namespace iio_stream::file

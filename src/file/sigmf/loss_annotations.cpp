@@ -51,8 +51,7 @@ Json annotation_of(const Loss& loss)
     return a;
 }
 
-// The losses in the file: after its last sample it lost nothing, except what was dropped
-// there.
+// The losses in the file. Of the losses after its last sample, only dropped samples are included.
 std::vector<Loss> within(const std::vector<Loss>& losses, std::uint64_t samples)
 {
     std::vector<Loss> kept;
@@ -80,7 +79,7 @@ Json loss_annotations(const Outcome& outcome)
     return annotations;
 }
 
-// A capture starts where the samples after a loss certainly do.
+// A capture starts at the first sample that is certainly after a loss.
 Json captures_after_losses(const Json& first, const Outcome& outcome)
 {
     std::vector<Loss> losses = within(outcome.losses, outcome.samples);

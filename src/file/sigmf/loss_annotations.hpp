@@ -8,8 +8,8 @@ namespace iio_stream::file {
 /// The annotations of the losses and filled zeros in a file, in the order of their samples.
 Json loss_annotations(const Outcome& outcome);
 
-/// The captures of a file: `first`, and one where the samples after each loss certainly start, with
-/// their index in the stream.
+/// The captures of a file: `first`, and for each loss a capture at the first sample that is
+/// certainly after the loss, with the index of that sample in the stream.
 Json captures_after_losses(const Json& first, const Outcome& outcome);
 
 } // namespace iio_stream::file

@@ -28,7 +28,7 @@ bool add_late_loss(Outcome& outcome, const StreamRange& range, std::uint64_t sam
     loss.gap.offset_min = range.contiguous ? in_file(gap.offset_min) : 0;
     loss.gap.offset_max = range.contiguous ? in_file(gap.offset_max) : samples;
     if (gap.offset_min < range.begin || gap.offset_max >= range.end)
-        loss.gap.lost_min = 0; // another file may have it
+        loss.gap.lost_min = 0; // another file may have this loss
     add_loss(outcome.losses, loss);
     return true;
 }
@@ -73,7 +73,7 @@ void LossLog::follow(LossLog& before)
         if (loss->kind != Loss::Kind::filled)
             outcome_.first_index += loss->gap.lost_min;
         outcome_.index_exact = outcome_.index_exact && loss->index_exact();
-        // It may be after the seam as well: then neither file is certain to have it.
+        // If the loss might be after the seam as well, neither file is certain to have it.
         if (loss->kind == Loss::Kind::filled || loss->gap.offset_max < before.samples_)
             continue;
         Loss rest = *loss;
@@ -100,7 +100,7 @@ PartStart LossLog::part_start() const
             static_cast<std::size_t>(before - losses.begin())};
 }
 
-// Allocates nothing: losses has room for as many as are kept.
+// Allocates nothing: `losses` has room for as many as are kept.
 void LossLog::note(const Block& filled)
 {
     const std::uint64_t samples = filled.bytes() / sample_bytes_;
@@ -119,7 +119,8 @@ void LossLog::note(const Block& filled)
         note_gap(filled_ ? left_of(gap) : gap, filled.position());
     date_losses(filled);
     exact_ = filled.index_exact();
-    // A loss that was filled in may not be counted in the index yet: it may be further on.
+    // The index might not yet count a loss that zeros have replaced, because the loss might be at a
+    // later place.
     expected_index_ =
         samples + (filled_ ? std::max(filled.sample_index(), expected_index_ + dropped)
                            : filled.sample_index());
@@ -138,7 +139,7 @@ void LossLog::note(const Block& filled)
 }
 
 // Samples missing before a block because the sink had no room. If zeros replace lost samples, every
-// index belongs to a sample or a zero, so that those missing were dropped, whichever they were.
+// index belongs to a sample or a zero, so every sample that is missing was dropped.
 std::uint64_t LossLog::dropped_before(const Block& filled) const noexcept
 {
     const auto beyond = [](std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; };
@@ -155,15 +156,16 @@ void LossLog::begin_at(const Block& filled, std::uint64_t dropped, bool first)
     std::uint64_t index = filled.sample_index() - lost;
     if (!first && filled_)
         index = expected_index_;
-    else if (!first && dropped != 0) // note_hidden() notes what was lost among them
+    else if (!first && dropped != 0) // note_hidden() notes the losses among them
         index = std::min(index, expected_index_);
     outcome_.first_index = origin_ + index;
-    // If its own gaps are exact, something before it is not, or losses cannot be detected.
+    // If the index is not exact although the block's own gaps are, then a loss before the block is
+    // not exact, or losses cannot be detected.
     outcome_.index_exact = outcome_.index_exact && (filled.index_exact() || has_doubt(filled));
 }
 
-// Dropped samples do not move a place nearer to the end of the file than in the stream; zeros move
-// it farther away.
+// Dropped samples only bring a place nearer to the end of the file than it is in the stream, so the
+// result errs on the safe side. Zeros move it farther away, so they are added.
 void LossLog::note_losses_final(std::uint64_t position)
 {
     if (position >= open_zeros_end_)
@@ -187,7 +189,7 @@ bool LossLog::has_doubt(const Block& filled) noexcept
     return std::any_of(gaps.begin(), gaps.end(), [](const Gap& gap) { return !gap.exact(); });
 }
 
-// A block is cut before a loss in it, but keeps the time of its end.
+// Whether a block was cut before a loss in it. Such a block keeps the end time of the uncut one.
 bool LossLog::is_cut(const Block& filled) const noexcept
 {
     const std::uint64_t end = filled.position() + filled.bytes() / sample_bytes_;
@@ -196,7 +198,7 @@ bool LossLog::is_cut(const Block& filled) const noexcept
                        [&](const Gap& gap) { return gap.offset_min >= end; });
 }
 
-// Dropped blocks took their reports of the source's losses with them.
+// Notes losses of the source that were reported only by blocks that the sink dropped.
 void LossLog::note_hidden(const Block& filled, std::uint64_t dropped)
 {
     std::uint64_t counted = expected_index_ + dropped;
@@ -212,7 +214,8 @@ void LossLog::note_hidden(const Block& filled, std::uint64_t dropped)
          utc_of(filled, 0)});
 }
 
-// The part of a loss that zeros do not replace. If its place is uncertain they may be in another.
+// The part of a loss that zeros do not replace. If the place of the loss is uncertain, the zeros
+// may be at another place.
 Gap LossLog::left_of(const Gap& gap) noexcept
 {
     Gap left = gap;
@@ -233,7 +236,7 @@ void LossLog::add_trailing_drops(std::uint64_t samples)
     add({{samples_, samples_, samples, samples, Evidence::counter}, Loss::Kind::dropped, 0});
 }
 
-// A gap reported when the file ends with the sample before the stream's `position`.
+// Notes a gap that is reported when the file ends right before `position` in the stream.
 void LossLog::note_gap(const Gap& gap, std::uint64_t position)
 {
     // Everything between the last block and this one was dropped: it all falls on one place in the
@@ -248,7 +251,7 @@ void LossLog::note_gap(const Gap& gap, std::uint64_t position)
     loss.gap.offset_max = in_file(gap.offset_max, 0);
     if (loss.gap.lost_max == 0)
         return;
-    if (gap.offset_min < start_) { // an earlier file may have it
+    if (gap.offset_min < start_) { // an earlier file may have this loss
         outcome_.index_exact = false;
         if (gap.offset_max <= start_)
             outcome_.first_index += loss.gap.lost_min;
@@ -285,7 +288,7 @@ StreamRange LossLog::stream_range() const
     return {start_, expected_, contiguous && expected_ - start_ == samples_};
 }
 
-// When the file's first sample was taken, or would have been.
+// Notes when the file's first sample was taken, or would have been taken.
 void LossLog::note_begin_utc(const Block& filled)
 {
     if (samples_ == 0)
@@ -297,8 +300,9 @@ void LossLog::note_begin_utc(const Block& filled)
         outcome_.utc_ns -= ns_between(begin_index_, filled.sample_index());
 }
 
-// The block with the first sample that is certainly after a loss says when that was taken. It may
-// come long after the one that reports the loss, and the time between them has the loss in it.
+// The block with the first sample that is certainly after a loss gives the time of that sample. It
+// may come long after the block that reports the loss, and the time between the two includes the
+// loss.
 void LossLog::date_losses(const Block& filled)
 {
     const std::uint64_t end = samples_ + filled.bytes() / sample_bytes_;
@@ -321,14 +325,14 @@ std::int64_t LossLog::ns_between(std::uint64_t index, std::uint64_t later) const
     return static_cast<std::int64_t>(1e9 * static_cast<double>(samples) / rate_);
 }
 
-// When a sample of a block was taken: counted back from the end of the block's last one.
+// When a sample of a block was taken, counted back from the end of the block's last sample.
 std::int64_t LossLog::utc_of(const Block& filled, std::int64_t sample) const
 {
     const auto samples = static_cast<std::int64_t>(filled.bytes() / sample_bytes_);
     const Time& time = filled.time();
     if (!dated_ || rate_ <= 0)
         return 0;
-    if (is_cut(filled) || is_zeros(filled)) { // the block before it says so
+    if (is_cut(filled) || is_zeros(filled)) { // the block before it gives the time
         const std::int64_t since =
             ns_between(dated_index_, filled.sample_index() + static_cast<std::uint64_t>(sample));
         return dated_ns_ == 0 ? 0 : dated_ns_ + since;
@@ -337,7 +341,7 @@ std::int64_t LossLog::utc_of(const Block& filled, std::int64_t sample) const
         return 0;
     const std::int64_t now =
         time.clock == Clock::realtime ? 0 : sys::realtime_ns() - sys::monotonic_ns();
-    std::uint64_t lost = 0; // between the two
+    std::uint64_t lost = 0; // between the sample and the end of the block
     for (const Gap& gap : filled.gaps())
         if (const auto at = static_cast<std::int64_t>(gap.offset_max - filled.position());
             at > sample && at < samples)

@@ -17,47 +17,48 @@ struct StreamRange {
     bool contiguous = true;           ///< nothing was dropped or filled in
 };
 
-/// Adds to a file's outcome a loss that became known later and may be before or among its samples.
-/// False: it is after them.
+/// Adds a loss that became known late to the outcome of a file, if the loss might be before or
+/// among the file's samples. Returns false if it is after them.
 bool add_late_loss(Outcome& outcome, const StreamRange& range, std::uint64_t samples,
                    const Gap& gap);
 
-/// Records where in the stream a data file begins, and what was lost on the way to it. Allocates
-/// only in begin().
+/// Records where in the stream a data file begins, and the losses before and in it. Allocates only
+/// in begin().
 class LossLog {
 public:
-    /// Called with each loss as it is noted.
+    /// Sets the function that is called with each loss as it is noted.
     void listen(std::function<void(const Loss&)> listener) { listener_ = std::move(listener); }
 
-    /// For a file that starts a stream; `dated`: the blocks' time is that of their samples;
+    /// Begins the first file of a stream. `dated`: the time of a block is the time of its samples;
     /// `filled`: zeros replace lost samples.
     void begin(std::size_t sample_bytes, double rate, bool dated, bool filled);
-    /// The index in the original stream of the sample at position 0, and whether it is exact: call
-    /// after begin(), if the samples come from a recording.
+    /// Sets the index in the original stream of the sample at position 0, and whether it is exact.
+    /// Call it after begin() if the samples come from a recording.
     void count_from(std::uint64_t index, bool exact) noexcept;
-    /// From the next block on; 0 = unknown.
+    /// Sets the sample rate from the next block on; 0 = unknown.
     void set_rate(double rate) noexcept { rate_ = rate; }
-    /// For a file that continues `before`, which gets no more samples. Call after begin().
+    /// Continues the file `before`, which gets no more samples. Call it after begin().
     void follow(LossLog& before);
 
-    /// The samples of a block, next in the file. Records a loss in it, or before it, if it is new.
+    /// Notes a block, whose samples are next in the file. Records new losses in it or before it.
     void note(const Block& filled);
 
-    /// A loss that became known long after the file's last block.
+    /// Adds a loss that became known long after the file's last block.
     void apply_late_loss(const Gap& gap) { add_late_loss(outcome_, stream_range(), samples_, gap); }
     StreamRange stream_range() const;
 
-    /// Losses that became known after the last block.
+    /// Adds losses that became known after the last block.
     void add_trailing_gaps(std::span<const Gap> gaps);
 
-    /// Samples dropped after the last block.
+    /// Notes samples that were dropped after the last block.
     void add_trailing_drops(std::uint64_t samples);
 
     PartStart part_start() const;
     std::uint64_t samples() const noexcept { return samples_; }
     /// All losses before this sample of the file have been noted; later ones may become known late.
     std::uint64_t losses_final_before() const noexcept { return losses_final_before_; }
-    /// For the file at its current length; the caller adds what depends on its end.
+    /// The outcome of the file at its current length. The caller adds the facts that depend on its
+    /// end.
     const Outcome& outcome() const noexcept { return outcome_; }
 
 private:
@@ -70,7 +71,7 @@ private:
     std::uint64_t dropped_before(const Block& filled) const noexcept;
     static Gap left_of(const Gap& gap) noexcept;
     static bool is_zeros(const Block& filled) noexcept;
-    static bool has_doubt(const Block& filled) noexcept; ///< in its own gaps
+    static bool has_doubt(const Block& filled) noexcept; ///< one of its gaps is not exact
     void note_losses_final(std::uint64_t position);
     void add(const Loss& loss);
     bool is_cut(const Block& filled) const noexcept;
@@ -81,19 +82,19 @@ private:
     double rate_ = 0;
     bool dated_ = false;
     bool filled_ = false;
-    bool exact_ = true;                ///< the index of the last block
-    bool begun_ = false;               ///< a block has come
+    bool exact_ = true;                ///< the index of the last block is exact
+    bool begun_ = false;               ///< the stream's first block has been noted
     std::uint64_t origin_ = 0;         ///< index of the sample at position 0
     std::uint64_t start_ = 0;          ///< position of the file's first sample in the stream
     std::uint64_t samples_ = 0;        ///< in the file
     std::uint64_t expected_ = 0;       ///< position of the next block
-    std::uint64_t expected_index_ = 0; ///< and its sample_index()
+    std::uint64_t expected_index_ = 0; ///< sample_index() of the next block
     std::uint64_t dated_index_ = 0;    ///< a sample after the last block whose time is known …
     std::int64_t dated_ns_ = 0;        ///< … and when it was taken (UTC); 0 = unknown
-    std::size_t undated_ = 0;          ///< losses after which no sample has come
+    std::size_t undated_ = 0;          ///< losses that no sample has followed yet
     std::uint64_t losses_final_before_ = 0;
     std::uint64_t open_zeros_ = 0;     ///< zeros before which losses may still become known …
-    std::uint64_t open_zeros_end_ = 0; ///< … until this position in the stream is
+    std::uint64_t open_zeros_end_ = 0; ///< … until losses are final up to this position
     std::uint64_t begin_index_ = 0;    ///< index of the file's first sample
     Outcome outcome_;
     std::function<void(const Loss&)> listener_;

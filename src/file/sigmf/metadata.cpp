@@ -14,7 +14,7 @@ namespace iio_stream::file {
 
 namespace {
 
-// The metadata may be another program's, with other extensions or none.
+// Declares our extension. The metadata may be another program's, with other extensions or none.
 void declare_own_keys(Json& global)
 {
     Json& extensions = global["core:extensions"];
@@ -114,7 +114,7 @@ void write_outcome(Json& metadata, const Outcome& outcome)
 
 std::string text_of(const Json& metadata)
 {
-    // Names may be any bytes; JSON is UTF-8.
+    // Names can contain any bytes, but JSON is UTF-8.
     return metadata.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

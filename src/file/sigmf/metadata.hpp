@@ -17,7 +17,7 @@ namespace iio_stream::file {
 inline constexpr const char* kSigmfVersion = "1.2.5";
 inline constexpr std::size_t kUtcDigits = 6; ///< of a second's fraction, in core:datetime
 
-/// Whether a recording is complete, in iio_stream:state.
+/// The state of a recording, in iio_stream:state.
 enum class State { recording, complete, interrupted, recovered };
 const char* name_of(State state) noexcept;
 
@@ -27,18 +27,18 @@ struct Outcome {
     std::uint64_t samples = 0;     ///< in the file
     std::uint64_t first_index = 0; ///< index in the stream of the file's first sample
     bool index_exact = true;       ///< false: it is a lower bound
-    std::int64_t utc_ns = 0;       ///< when that was taken; 0 = as already in the metadata
+    std::int64_t utc_ns = 0;       ///< when the first sample was taken; 0 = as in the metadata
     std::vector<Loss> losses;
-    Tunings tunings; ///< written only if they have changed
-    std::string end; ///< why it ended early; "" = it did not
+    Tunings tunings; ///< written only if the settings have changed
+    std::string end; ///< why the recording ended early; "" = it did not
 };
 
-/// The metadata of a new recording: valid, and true for an empty data file. `utc_ns` is its start;
-/// 0 = unknown. Throws like datatype_of().
+/// The metadata of a new recording. They are valid, and correct for an empty data file. `utc_ns` is
+/// the start of the recording; 0 = unknown. Throws like datatype_of().
 Json describe(const StreamInfo& stream, const std::string& path, std::int64_t utc_ns,
               const std::string& hostname);
 
-/// Adds where in the stream, and when, it begins; no losses yet.
+/// Adds where in the stream, and when, the file begins. Losses are not added yet.
 void set_start(Json& metadata, const Outcome& outcome);
 
 /// Adds captures and annotations for the outcome.

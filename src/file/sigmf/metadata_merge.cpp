@@ -28,8 +28,8 @@ bool is_ours(const Json& annotation)
 
 enum class Radio { unchanged, retuned };
 
-// What is there about a capture takes precedence over ours, except its place in the stream and, if
-// that has changed, its radio settings.
+// Joins two captures. Their values take precedence over ours, except the place in the stream and,
+// if the radio was retuned, its settings.
 Json joined(const Json& theirs, const Json& ours, Radio radio)
 {
     Json one = ours;
@@ -76,7 +76,7 @@ Json merged(const Json& theirs, const Json& ours, std::uint64_t samples, Radio r
     return list;
 }
 
-// What we wrote before is written again.
+// Removes the annotations that iio-stream wrote before, because they are written again.
 Json without_ours(const Json& annotations)
 {
     Json theirs = Json::array();
@@ -109,7 +109,8 @@ Json merged_annotations(const Json& theirs, const Json& ours, std::uint64_t samp
     return all;
 }
 
-// A file whose front was cut off, or that was appended to something, counts its samples from there.
+// The places in a file whose front was cut off, or that was appended to another, count from
+// core:offset.
 void merge_into_edited(Json& metadata, const Outcome& outcome)
 {
     const auto offset = metadata["global"].value("core:offset", std::uint64_t{0});

@@ -5,15 +5,16 @@
 
 namespace iio_stream::file {
 
-/// Like write_outcome(), for metadata that may have been edited since. Other programs' captures and
-/// annotations stay as far as the file has their samples.
+/// Like write_outcome(), for metadata that may have been edited since. The captures and annotations
+/// of other programs stay as far as the file has their samples.
 void merge_into_edited(Json& metadata, const Outcome& outcome);
 
-/// Captures of a file of that many samples: those that are there, `theirs`, and our own. Where both
-/// begin at one sample, or ours is within one of theirs, the values of theirs are kept, except the
-/// index in the stream, which is ours, and the time of another sample.
+/// Merges the existing captures, `theirs`, with our own, for a file of that many samples. Where
+/// both begin at the same sample, or one of ours begins within one of theirs, their values are
+/// kept. The index in the stream is always ours, and a time is kept only for the sample to which it
+/// belongs.
 Json merged_captures(const Json& theirs, const Json& ours, std::uint64_t samples);
-/// The same of annotations, each of which stays one.
+/// Merges annotations. No two of them are joined.
 Json merged_annotations(const Json& theirs, const Json& ours, std::uint64_t samples);
 
 } // namespace iio_stream::file

@@ -14,9 +14,9 @@ namespace iio_stream::file {
 
 namespace {
 
-constexpr int kDeepest = 64; ///< levels of JSON; no metadata need as many, and stacks are finite
+constexpr int kDeepest = 64; ///< levels of JSON; no metadata need that many, and stacks are finite
 
-// How many levels a text has, if it is JSON.
+// The number of nested levels in a JSON text.
 int levels_of(std::string_view text)
 {
     int open = 0, most = 0;
@@ -93,7 +93,7 @@ std::vector<Loss> own_losses(const Json& annotations, std::uint64_t offset)
     return losses;
 }
 
-// Gaps in recordings by others: where the original stream's index jumps ahead of the file's.
+// Gaps in recordings of other programs: the original stream's index jumps ahead of the file's.
 std::vector<Loss> jumps_of(const Json& captures, std::uint64_t offset)
 {
     std::vector<Loss> gaps;
@@ -148,8 +148,8 @@ Json load_metadata(const std::string& path)
     return parse_metadata(load_metadata_text(path), path);
 }
 
-// The library's parser looks at all elements of an array after each of them if there is a function
-// to call.
+// With a callback, the library's parser visits all elements of an array again after each of them,
+// which takes quadratic time. It therefore gets a callback only if the text is nested too deeply.
 Json parse_metadata(std::string_view text, const std::string& path)
 try {
     if (levels_of(text) <= kDeepest)
@@ -164,7 +164,7 @@ try {
 } catch (const Json::parse_error& error) {
     throw Error(Fault::storage, EBADMSG, "read", path,
                 "not valid JSON at byte " + std::to_string(error.byte));
-} catch (const Json::exception&) { // a number beyond all numbers
+} catch (const Json::exception&) {
     throw Error(Fault::storage, EBADMSG, "read", path, "not valid JSON: a number is out of range");
 }
 
@@ -219,7 +219,7 @@ Contents contents_of(const Json& metadata, const std::optional<Format>& stated)
     for (const Loss& loss : c.losses)
         if (loss.kind != Loss::Kind::filled)
             c.gaps.push_back(loss.gap);
-    for (const Gap& gap : c.gaps) // included in it
+    for (const Gap& gap : c.gaps) // included in the first index
         if (gap.offset_max == 0)
             c.first_index -= std::min(c.first_index, gap.lost_min);
     return c;

@@ -13,7 +13,8 @@ namespace iio_stream::file {
 
 namespace {
 
-// What a value must be; "" if it is. The caller adds key and value.
+// These functions return the requirement that a value violates; "" if there is none. The caller
+// adds key and value.
 std::string want_text(const Json& value)
 {
     return value.is_string() ? "" : "must be a string";
@@ -72,7 +73,7 @@ std::string want_datatype(const Json& value)
 }
 
 // SigMF's JSON schema also accepts a byte order for single bytes, and none for wider values. Values
-// without one are little-endian in every recording that is known to us.
+// without one are little-endian in every known recording.
 Json repaired_datatype(const Json& value)
 {
     if (!value.is_string())
@@ -89,7 +90,7 @@ std::string want_version(const Json& value)
     std::string why = matches(value, pattern, "must be X.Y.Z");
     if (!why.empty() || value.get<std::string>().starts_with("1."))
         return why;
-    return "is an unknown version: 1.x.y is known";
+    return "is an unknown version: only 1.x.y is known";
 }
 
 std::string want_hash(const Json& value)
@@ -108,7 +109,7 @@ std::string want_time(const Json& value)
     return matches(value, pattern, "must be a UTC time such as 2026-01-01T00:00:00.5Z");
 }
 
-// A time without a zone is taken for UTC; one of another zone is converted.
+// A time without a zone is read as UTC; a time in another zone is converted.
 Json repaired_time(const Json& value)
 {
     static const std::regex zone("[+-]([01]\\d|2[0-3]):?[0-5]\\d");
@@ -171,7 +172,7 @@ std::string want_state(const Json& value)
     for (const char* state : {"recording", "complete", "interrupted", "recovered"})
         if (value == state)
             return "";
-    return "is no state";
+    return "is not a known state";
 }
 
 constexpr std::array kGlobal{

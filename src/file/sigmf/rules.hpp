@@ -12,14 +12,15 @@ namespace iio_stream::file {
 inline constexpr std::uint64_t kMostCount = INT64_MAX; ///< SigMF's limit for all counts
 inline constexpr double kMostHz = 1e12;                ///< for rates and frequencies
 
-/// What SigMF 1.2.5 (or we) require of the value of one key.
+/// A requirement of SigMF 1.2.5, or of iio-stream, for the value of one key.
 struct Rule {
     const char* key;
-    std::string (*want)(const Json& value); ///< what it must be; "" if it is
+    std::string (*want)(const Json& value); ///< the requirement that the value violates; "" if none
     enum { may, must } presence = may;
-    /// Whether samples can be read although the value is wrong: without it, or not at all.
+    /// The consequence of a wrong value: the samples are read without it, or cannot be read.
     enum { left_out, prevents_reading } if_wrong = left_out;
-    /// The value that a wrong one stands for; null: it stands for none. A null function: for none.
+    /// Returns the value that a wrong value stands for, or null if there is none. Without a
+    /// function, there is never such a value.
     Json (*repair)(const Json& value) = nullptr;
 };
 

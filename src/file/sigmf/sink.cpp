@@ -64,23 +64,23 @@ std::unique_ptr<Part> SigmfSink::sibling(std::size_t number) const
     return part;
 }
 
-// The data file comes first, still empty, because its lock is that of the whole recording. The
-// metadata follow before the first sample; if they may replace others, they wait for start().
+// Creates the data file first, still empty, because its lock is the lock of the whole recording.
+// The metadata are written before the first sample, but wait for start() if they may replace older
+// ones.
 bool SigmfSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
 {
-    StreamInfo samples = stream; // without the metadata, which are this sink's
+    StreamInfo samples = stream; // without the metadata, which this sink writes
     samples.metadata = nullptr;
-    if (open_) // prepared again because another endpoint was refused
+    if (open_) // prepared again because another endpoint rejected its plan
         return data_->prepare(samples, pool, cancel, why);
     const Pair& files = settings_.files;
     if (settings_.number == 0)
         original_ = CopiedMetadata::from(stream);
-    // The time of a recording is not that of its copy.
+    // The time at which a recording is copied is not the time of its samples.
     const bool dated = stream.source.scheme != "file";
     const bool now = dated && settings_.number == 0; // other parts begin later
     metadata_ = describe(stream, files.meta, now ? sys::realtime_ns() : 0, settings_.hostname);
-    if (settings_.number !=
-        0) // where it begins is told with its first block; until then the journal alone knows
+    if (settings_.number != 0) // until its first block, only the journal shows its start
         metadata_["captures"][0]["iio_stream:index_exact"] = false;
     sample_bytes_ = stream.format.sample_bytes;
     detects_losses_ = stream.detects_losses;
@@ -123,7 +123,7 @@ bool SigmfSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, s
     }
 }
 
-// If there are metadata without their data file, the latter is not made either.
+// If there are metadata without a data file, no data file is created either.
 void SigmfSink::publish_new(std::int64_t timeout_ns)
 {
     const Pair& files = settings_.files;
@@ -141,7 +141,7 @@ void SigmfSink::publish_new(std::int64_t timeout_ns)
     }
 }
 
-// The metadata replace others only now, when the data file is ours and all endpoints are ready.
+// The metadata replace older ones only now, when the data file is ours and all endpoints are ready.
 void SigmfSink::start()
 {
     data_->start();
@@ -169,7 +169,7 @@ void SigmfSink::apply_late_report(const LateReport& late)
     record_start();
 }
 
-// It changes if a loss before the file becomes known late.
+// Records the start again: it changes if a loss before the file becomes known late.
 void SigmfSink::record_start() noexcept
 {
     if (data_->journal())
@@ -221,7 +221,7 @@ void SigmfSink::note(const Block& filled)
         log_.set_rate(tunings_.tunings().last().rate.value_or(0));
     log_.note(filled);
     const bool is_undated = filled.time().ns == 0 && filled.sequence() != kUnknown;
-    if (first && !original_ && is_undated) // it may be long ago
+    if (first && !original_ && is_undated) // the sample may have been taken long ago
         metadata_["captures"][0].erase("core:datetime");
     if (first) {
         const Outcome& outcome = log_.outcome();
@@ -242,7 +242,7 @@ void SigmfSink::submit(Block filled)
     record_start();
     if (data_->journal() && tunings_.complete_until() != kUnknown)
         data_->journal()->set_retunings_final_before(tunings_.complete_until());
-    if (!detects_losses_) // after a kill, too, any number may be lost from the first sample on
+    if (!detects_losses_) // after a kill, too, any number of samples may be missing
         data_->set_losses_final_before(0);
     else if (filled.losses_final_before() != kUnknown)
         data_->set_losses_final_before(log_.losses_final_before());
@@ -254,7 +254,7 @@ void SigmfSink::announce(const PartStart& start)
     data_->journal()->announce(start);
 }
 
-// Losses are recorded in the journal until it is closed.
+// Writes no losses: they are recorded in the journal until that is closed.
 void SigmfSink::publish_start()
 {
     if (original_)
@@ -282,8 +282,8 @@ void SigmfSink::close(Stop how)
     } catch (...) {
         failure = std::current_exception();
     }
-    // A stream that failed before it began leaves nothing behind that the next one would collide
-    // with.
+    // A stream that fails before it begins leaves no files behind, because the next stream would
+    // collide with them.
     if (how == Stop::abort && !has_data()) {
         remove_files();
         data_->release_lock();
@@ -305,8 +305,8 @@ void SigmfSink::close(Stop how)
         std::rethrow_exception(failure);
 }
 
-// The journal is removed when the data file is closed: from then on only the metadata can record
-// losses and retunings, should this program be killed before they are concluded.
+// The journal is removed when the data file is closed. From then on, only the metadata show losses
+// and retunings if the program is killed before it finishes them.
 void SigmfSink::publish_so_far() noexcept
 {
     if (detects_losses_ && log_.outcome().losses.empty() && !tunings_.tunings().changed)
@@ -338,7 +338,7 @@ bool SigmfSink::has_data() const
     return sys::file_size(fd.get(), data) != 0;
 }
 
-// The data file last: with its name ends the lock of the others.
+// Removes the data file last: until its name is gone, its lock protects the other files.
 void SigmfSink::remove_files() const noexcept
 {
     sys::release_publish(settings_.files.meta);
@@ -346,8 +346,8 @@ void SigmfSink::remove_files() const noexcept
     sys::try_remove_file(settings_.files.data);
 }
 
-// The metadata describe what is in the file, however the stream ended. If the data file could not
-// be put in order they stay as they are, and ask for `recover`.
+// The metadata describe the content of the file, however the stream ended. If the data file could
+// not be completed, they stay as they are, and the recording needs `recover`.
 void SigmfSink::finish_metadata(bool whole)
 {
     const std::string& data = settings_.files.data;
@@ -383,7 +383,7 @@ void SigmfSink::add_hash()
     const auto sha512 = sha512_of_file(settings_.files.data, cancel_, hashed_.get());
     if (!sha512)
         throw Error(Fault::storage, ECANCELED, "hash", settings_.files.data,
-                    "stopped before all was read; the recording is complete without it",
+                    "stopped before all data were read; the recording is complete without the hash",
                     "iio-stream verify --add-hash adds it");
     sha512_ = *sha512;
     const std::string& path = settings_.files.meta;
@@ -399,7 +399,7 @@ std::string SigmfSink::remark() const
     if (original_)
         for (const std::string& key : original_->not_kept(settings_.hash == HashAt::end))
             lacking += (lacking.empty() ? "" : ", ") + key;
-    return lacking.empty() ? "" : "of the original the copy does not keep " + lacking;
+    return lacking.empty() ? "" : "unlike the original, the copy does not keep " + lacking;
 }
 
 std::string SigmfSink::report() const

@@ -26,16 +26,17 @@ struct SigmfSettings {
     HashAt hash = HashAt::off;
     std::string hostname;                                        ///< "" = left out
     std::vector<std::pair<std::string, std::string>> texts = {}; ///< keys of "global" and values
-    Pair series = {}; ///< the names without a number, if it is one of several parts
+    Pair series = {}; ///< names without a number, if the files are a part of a series
     std::size_t number = 0;
 
-    /// Takes hash= hostname= description= author= license=.
+    /// Takes the options hash=, hostname=, description=, author= and license=.
     static SigmfSettings from(Options& options, const std::string& path, bool overwrite);
 };
 
-/// A SigMF recording: another sink writes the data file, this one the metadata next to it, before
-/// the first sample and again after the last. In between it only notes losses.
-/// Owns: the sink of the data file. Blocks and threads: like that one; with hash=end it blocks.
+/// A SigMF recording. Another sink writes the data file. This sink writes the metadata next to it,
+/// before the first sample and again after the last one. In between it only notes losses.
+/// Owns the sink of the data file. Blocking and threads are as for that sink; with hash=end, seal()
+/// also blocks.
 class SigmfSink final : public Part {
 public:
     SigmfSink(SigmfSettings settings, std::unique_ptr<FileSink> data);
@@ -101,22 +102,22 @@ private:
     SigmfSettings settings_;
     std::unique_ptr<FileSink> data_;
     Json metadata_;
-    std::shared_ptr<const CopiedMetadata> original_; ///< if the samples are those of a recording
+    std::shared_ptr<const CopiedMetadata> original_; ///< if the samples come from a recording
     std::size_t sample_bytes_ = 1;
     int cancel_ = -1;
-    bool open_ = false;          ///< the files are ours
-    bool started_ = false;       ///< and older ones are replaced
-    bool complete_ = false;      ///< and ended as intended
+    bool open_ = false;          ///< the files belong to this sink …
+    bool started_ = false;       ///< … and have replaced older files
+    bool complete_ = false;      ///< … and the recording ended as intended
     bool detects_losses_ = true; ///< StreamInfo::detects_losses
     LossLog log_;
     TuningLog tunings_;
-    bool noted_ = false;                 ///< the first block, by start_with()
+    bool noted_ = false;                 ///< start_with() has noted the first block
     Outcome opening_;                    ///< for publish_start()
-    std::uint64_t opening_position_ = 0; ///< in the stream
+    std::uint64_t opening_position_ = 0; ///< of the first sample, in the stream
     /// The index of the first zero, if the file begins with zeros in place of lost samples.
     std::optional<std::uint64_t> opening_zeros_from_;
     std::string sha512_;
-    std::string stream_error_; ///< why the stream ended that did; "" = as intended
+    std::string stream_error_; ///< the error that ended the stream; "" = it ended as intended
     Counter hashed_ = std::make_shared<std::atomic<std::uint64_t>>(0); ///< bytes, of all siblings
 };
 

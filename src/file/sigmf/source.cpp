@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t kMostNamedCaptures = 3;
 
-// Reading past an interruption would take whatever is on the disk there for samples.
+// Reading past an interruption would return whatever is on the disk there as samples.
 void refuse_interrupted(const Contents& contents, const std::string& data, const std::string& path)
 {
     if (contents.state == State::recording || sys::path_exists(journal_path(data)))
@@ -49,7 +49,7 @@ void refuse_other_length(const Contents& contents, const std::string& data, cons
     const std::uint64_t bytes = stored_bytes(data, archive);
     if (bytes != *contents.samples * contents.format.sample_bytes)
         throw Error(Fault::storage, EBADMSG, "read", path,
-                    "the metadata say " + std::to_string(*contents.samples) + " samples of " +
+                    "the metadata state " + std::to_string(*contents.samples) + " samples of " +
                         std::to_string(contents.format.sample_bytes) + " bytes, but " + data +
                         " has " + std::to_string(bytes) + " bytes",
                     "iio-stream recover " + path + " makes it valid again");
@@ -72,12 +72,12 @@ std::string captures_left_out(const Json& placed, const Contents& contents, cons
     }
     if (count == 0)
         return "";
-    return "a copy does not keep captures from the end of the samples on: " +
+    return "a copy does not keep captures at or after the end of the samples: " +
            std::to_string(count) + ", at " + starts +
-           (count > kMostNamedCaptures ? " and further ones" : "");
+           (count > kMostNamedCaptures ? " and others" : "");
 }
 
-// What the user says about the samples takes precedence over the metadata.
+// Takes format=, which takes precedence over the metadata.
 std::optional<Format> take_stated_format(Options& options, const Json& global)
 {
     const std::string name = options.take(kSourceOptions["format"]).value_or("");
@@ -86,7 +86,7 @@ std::optional<Format> take_stated_format(Options& options, const Json& global)
     const std::string recorded = global.value("core:datatype", "");
     const bool pairs = name.starts_with('c');
     const auto count = global.value("core:num_channels", std::uint64_t{1});
-    // As many values as before, if they can be as many pairs.
+    // Keeps the number of values, if they form whole pairs.
     const std::uint64_t values = count * (recorded.starts_with('c') ? 2 : 1);
     const std::string channels = name.find(':') == std::string::npos && (!pairs || values % 2 == 0)
                                      ? std::to_string(values)
@@ -94,7 +94,8 @@ std::optional<Format> take_stated_format(Options& options, const Json& global)
     return Format::parse(name, channels);
 }
 
-// What is repeated keeps only what holds for all of the recording. True if anything else was there.
+// A looping source keeps only metadata that hold for all of the recording. Returns whether there
+// was anything else.
 bool forget_places(Json& metadata, const Tuning& tuning)
 {
     const Json captures = std::exchange(metadata["captures"], Json::array());
@@ -127,7 +128,8 @@ SourceSettings settings_of_recording(Uri& uri)
     if (!found.obstacle.empty() && !stated)
         throw Error(
             Fault::storage, EBADMSG, "read", meta, found.obstacle,
-            "iio-stream verify lists all problems; format=ci16_le reads the samples as that");
+            "iio-stream verify lists all problems; format=ci16_le reads the samples in that "
+            "format");
     for (const std::string& warning : found.warnings)
         s.warnings.push_back(meta + ": " + warning);
     Json placed = by_position(metadata);

@@ -18,7 +18,7 @@ void TuningLog::begin(const Settings& first)
     end_ = 0;
 }
 
-// Retunings after the seam belong to this file, one across it to both.
+// Retunings after the seam belong to this file. A retuning across the seam belongs to both files.
 void TuningLog::follow(TuningLog& before, std::uint64_t samples)
 {
     retunings_ = before.retunings_;
@@ -90,7 +90,7 @@ void TuningLog::add(const detail::NewRetuning& retuning)
     listener_(tunings_.later.empty() ? Retuned{0, 0, tunings_.first, {}} : tunings_.later.back());
 }
 
-// `before`: the result for a position before everything known.
+// `before`: the result for a position before all known pieces.
 std::uint64_t TuningLog::offset_of(std::uint64_t position, std::uint64_t before) const
 {
     if (position == kUnknown || pieces_.empty() || position < pieces_.front().position)

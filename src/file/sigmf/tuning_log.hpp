@@ -18,17 +18,19 @@ public:
     using Listener = std::function<void(const Retuned&)>;
     void listen(Listener listener) { listener_ = std::move(listener); }
 
-    /// For a file that starts a stream.
+    /// Begins the first file of a stream.
     void begin(const Settings& first);
-    /// For a file that continues `before`, which has this many samples. Call after begin().
+    /// Continues the file `before`, which has this many samples. Call it after begin().
     void follow(TuningLog& before, std::uint64_t samples);
-    /// A block, which starts at the file's sample `offset`. True: it reports a retuning.
+    /// Notes a block that starts at the file's sample `offset`. Returns whether it reports a
+    /// retuning.
     bool note(const Block& filled, std::uint64_t offset, std::size_t sample_bytes);
-    /// Passes everything to the listener, for a file that continues a retuned one.
+    /// Passes all settings to the listener, for a file that continues a retuned one.
     void report_all() const;
-    /// The stream's last one, at its end.
+    /// Adds the stream's last retuning, at its end.
     void set_last_retuning(const Retuning& last);
-    /// One that became known after the file's last block. False: it is after the file.
+    /// Adds a retuning that became known after the file's last block. Returns false if it is after
+    /// the file.
     bool apply_late_retuning(const detail::NewRetuning& retuning);
 
     const Tunings& tunings() const noexcept { return tunings_; }
@@ -36,7 +38,7 @@ public:
     std::uint64_t complete_until() const;
 
 private:
-    /// From here on the file's samples are the stream's, one by one.
+    /// The start of a run of samples that is contiguous both in the stream and in the file.
     struct Piece {
         std::uint64_t position, offset;
     };
@@ -48,7 +50,7 @@ private:
     detail::Retunings retunings_;
     Tunings tunings_;
     std::vector<Piece> pieces_;
-    bool forgotten_ = false; ///< there were pieces before those
+    bool forgotten_ = false; ///< older pieces were removed
     std::uint64_t end_ = 0;  ///< position after the last block
     Listener listener_;
 };

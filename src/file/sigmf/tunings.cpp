@@ -14,10 +14,10 @@ namespace iio_stream::file {
 
 namespace {
 
-/// A quantity: in `global` as long as it has one value, otherwise in captures.
+/// A quantity. It is in `global` if it has one value throughout, otherwise in captures.
 struct Quantity {
     std::optional<double> Settings::*value;
-    const char* global; ///< null: never there
+    const char* global; ///< null: never in `global`
     const char* capture;
     const char* name;
     const char* unit;
@@ -30,7 +30,7 @@ constexpr std::array kQuantities{
              "bandwidth", " Hz"},
     Quantity{&Settings::rate, "core:sample_rate", "iio_stream:sample_rate", "sample rate", " Hz"}};
 
-/// Which settings are known from which samples of the file on.
+/// The known settings, keyed by the sample of the file from which they apply.
 using Spans = std::map<std::uint64_t, Settings>;
 
 Spans spans_of(const Tunings& tunings, std::uint64_t samples)
@@ -41,7 +41,7 @@ Spans spans_of(const Tunings& tunings, std::uint64_t samples)
         spans[retuned.end] = retuned.settings;
     }
     if (const auto from = tunings.unread_from) {
-        // The rate stays the recording's as long as no change of it was found.
+        // The recording's rate is kept unless a change of it was found.
         const Settings last = std::prev(spans.upper_bound(*from))->second;
         spans.erase(spans.lower_bound(*from), spans.end());
         spans[*from] = {std::nullopt, std::nullopt, std::nullopt, last.rate};
@@ -55,7 +55,7 @@ std::uint64_t start_of_capture(const Json& capture)
     return capture["core:sample_start"].get<std::uint64_t>();
 }
 
-// A capture for each span; its place follows from the one before it.
+// Adds a capture for each span. Its index follows from the capture before it.
 Json cut_captures(const Json& captures, const Spans& spans, const Outcome& outcome)
 {
     std::map<std::uint64_t, Json> all;

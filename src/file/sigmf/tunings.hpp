@@ -5,14 +5,14 @@
 
 namespace iio_stream::file {
 
-/// Adds a capture at each retuning, without values that are unknown there. The captures must
+/// Adds a capture at each retuning, without the values that are unknown there. The captures must
 /// already have everything else in `outcome`.
 void write_tunings(Json& metadata, const Outcome& outcome);
 
 /// Whether write_tunings() writes this key of a capture.
 bool is_of_tuning(const std::string& key);
 
-/// Adds an annotation for each range of samples in between.
+/// Adds an annotation for each range of samples in which the radio was retuned.
 void annotate_tunings(Json& annotations, const Outcome& outcome);
 
 } // namespace iio_stream::file

@@ -21,11 +21,11 @@ namespace iio_stream::file {
 
 namespace {
 
-constexpr std::uint32_t kNoSize = 0xffffffff;    ///< of RF64: the chunk "ds64" has it
-constexpr std::uint32_t kSoxNoSize = 0x7ffff000; ///< sox writes it where it cannot seek back
+constexpr std::uint32_t kNoSize = 0xffffffff;    ///< RF64: the size is in the chunk "ds64"
+constexpr std::uint32_t kSoxNoSize = 0x7ffff000; ///< sox writes it if it cannot seek back
 constexpr std::size_t kMostChunks = 4096;        ///< before the samples
 constexpr std::size_t kMostChannels = 64;
-constexpr std::size_t kKnownBytes = 64; ///< of a chunk: enough for those read here
+constexpr std::size_t kKnownBytes = 64; ///< bytes kept of a chunk, enough for the chunks read here
 
 constexpr unsigned kPcm = 1, kFloat = 3, kExtensible = 0xfffe;
 
@@ -47,15 +47,15 @@ bool is_riff(const std::string& name)
     return name == "RIFF" || name == "RF64" || name == "BW64" || name == "RIFX";
 }
 
-// A SYSTEMTIME: eight 16-bit numbers, year, month, day of the week, day, hour, minute, second and
-// millisecond. nullopt if it is not a valid time; some recorders write zeros.
+// Reads a SYSTEMTIME: eight 16-bit numbers, year, month, day of the week, day, hour, minute, second
+// and millisecond. nullopt if it is not a valid time; some recorders write zeros.
 std::optional<std::int64_t> system_time(std::span<const std::byte> bytes)
 {
     using namespace std::chrono;
     const auto field = [&](std::size_t n) { return static_cast<int>(number_at(bytes, 2 * n, 2)); };
     const year_month_day date{year(field(0)), month(static_cast<unsigned>(field(1))),
                               day(static_cast<unsigned>(field(3)))};
-    constexpr int kFirstYear = 1678, kLastYear = 2261; // that 64 bits of nanoseconds reach
+    constexpr int kFirstYear = 1678, kLastYear = 2261; // range of 64-bit nanoseconds
     if (field(0) < kFirstYear || field(0) > kLastYear || !date.ok() || field(4) > 23 ||
         field(5) > 59 || field(6) > 60 || field(7) > 999)
         return std::nullopt;
@@ -64,13 +64,13 @@ std::optional<std::int64_t> system_time(std::span<const std::byte> bytes)
     return nanoseconds(time.time_since_epoch()).count();
 }
 
-/// A chunk's header, and as much of its content as is read here.
+/// The header of a chunk, and the part of its content that is read here.
 struct Chunk {
     std::string name;
-    std::uint64_t begin = 0; ///< of its content, in the file
-    std::uint64_t size = 0;  ///< of its content, as stated
+    std::uint64_t begin = 0; ///< place of its content in the file
+    std::uint64_t size = 0;  ///< size of its content, as stated
     std::array<std::byte, kKnownBytes> bytes{};
-    std::size_t known = 0; ///< of `bytes`
+    std::size_t known = 0; ///< how many of `bytes` are set
 };
 
 /// Reads the chunks of a WAV file, one after another, up to the samples.
@@ -115,7 +115,7 @@ void HeaderReader::read_start()
         fail("the file does not begin with RIFF or RF64",
              "a file of raw samples has another suffix, such as .ci16, or .bin with format=");
     if (name == "RIFX")
-        fail("its values are big-endian (RIFX), which is not read",
+        fail("its values are big-endian (RIFX), which is not supported",
              "sox " + path_ + " -L little.wav converts it");
     if (got < start.size())
         fail("the file ends after " + std::to_string(got) + " bytes: it is truncated");
@@ -169,12 +169,13 @@ void HeaderReader::take_format(const Chunk& chunk, WavHeader& header)
     if (word.empty()) {
         char kind[32];
         std::snprintf(kind, sizeof kind, "0x%04x", tag);
-        fail("values of " + std::to_string(bits) + " bits of the kind " + kind +
-                 " are not read: only integers (1) of 8, 16, 24 or 32 bits, floats (3) of 32 or 64",
+        fail("values of " + std::to_string(bits) + " bits and of the kind " + kind +
+                 " are not supported: only integers (1) of 8, 16, 24 or 32 bits, floats (3) of 32 "
+                 "or 64",
              "sox " + path_ + " -e signed -b 16 other.wav converts it");
     }
     if (channels < 1 || channels > kMostChannels)
-        fail("it has " + std::to_string(channels) + " channels: 1 to 64 are read");
+        fail("it has " + std::to_string(channels) + " channels, but only 1 to 64 are supported");
     if (frame != channels * bits / 8)
         fail("a sample of " + std::to_string(channels) + " values of " + std::to_string(bits) +
              " bits cannot have " + std::to_string(frame) + " bytes");
@@ -186,7 +187,7 @@ void HeaderReader::take_format(const Chunk& chunk, WavHeader& header)
     frame_ = frame;
 }
 
-// SDR Console writes XML into a chunk of that name, which is left alone.
+// SDR Console writes XML into a chunk of that name, which is ignored.
 void HeaderReader::take_auxi(const Chunk& chunk, WavHeader& header) const
 {
     constexpr std::size_t kFrequency = 32; // after the times of the start and the stop
@@ -211,7 +212,7 @@ void HeaderReader::take(const Chunk& chunk, WavHeader& header)
         take_auxi(chunk, header);
 }
 
-// Whether the rest of the file is chunks, or nothing.
+// Whether the rest of the file consists of chunks, or is empty.
 bool HeaderReader::are_chunks(std::uint64_t at) const
 {
     const auto is_text = [](char c) { return c >= ' ' && c <= '~'; };
@@ -226,7 +227,8 @@ bool HeaderReader::are_chunks(std::uint64_t at) const
     return true;
 }
 
-// nullopt if the recorder did not finish the file, whose samples then reach to its end.
+// The stated size of the samples; nullopt if the recorder did not finish the file, whose samples
+// then reach to its end.
 std::optional<std::uint64_t> HeaderReader::length_of(const Chunk& data) const
 {
     const std::uint64_t there = file_bytes_ - data.begin;
@@ -235,13 +237,13 @@ std::optional<std::uint64_t> HeaderReader::length_of(const Chunk& data) const
             fail("it is RF64, but has no chunk 'ds64' with the number of bytes");
         return *ds64_ == 0 || *ds64_ == kUnknown ? std::nullopt : ds64_;
     }
-    // A finished file without samples has the right size, and no bytes that are not of a chunk.
+    // In a finished file without samples, the stated sizes are right, and only chunks follow.
     if (data.size == kNoSize ||
         (data.size == 0 && (riff_bytes_ + 8 != file_bytes_ || !are_chunks(data.begin))))
         return std::nullopt;
     if (data.size == kSoxNoSize && data.size > there)
         return std::nullopt;
-    // Beyond 4 GiB some programs write the lower 32 bits of the size.
+    // Beyond 4 GiB, some programs write only the lower 32 bits of the size.
     if (!long_sizes_ && there > kNoSize && (there & kNoSize) == data.size)
         return std::nullopt;
     return data.size;
@@ -254,7 +256,7 @@ std::string HeaderReader::raw_hint(const WavHeader& header) const
     char rate[32];
     std::snprintf(rate, sizeof rate, "%.0f", header.format.sample_rate);
     return "skip=" + std::to_string(header.begin) + " format=" + header.format.name() +
-           " rate=" + rate + " reads what is there";
+           " rate=" + rate + " reads the samples that are there";
 }
 
 void HeaderReader::find_samples(const Chunk& data, WavHeader& header) const
@@ -267,13 +269,13 @@ void HeaderReader::find_samples(const Chunk& data, WavHeader& header) const
     if (const auto length = length_of(data); !length) {
         header.end = header.begin + there / frame_ * frame_;
         header.has_length = false;
-        header.remark = "the WAV header does not say how long it is, as if its recorder had been "
-                        "killed: it is read to the end of the file";
+        header.remark = "the WAV header states no length, as if its recorder had been "
+                        "killed: the samples are read to the end of the file";
         if (there % frame_ != 0)
-            header.remark += ", but for the last " + std::to_string(there % frame_) +
+            header.remark += ", except for the last " + std::to_string(there % frame_) +
                              " bytes, which are part of a sample";
     } else if (*length > there) {
-        fail("it says " + std::to_string(*length) + " bytes of samples, but the file has " +
+        fail("it states " + std::to_string(*length) + " bytes of samples, but the file has " +
                  std::to_string(there) + ": it is truncated",
              raw_hint(header));
     } else if (*length % frame_ != 0) {
@@ -328,7 +330,7 @@ WavHeader read_wav_header(const std::string& path)
     const sys::UniqueFd fd = sys::open_file(path, O_RDONLY | O_NONBLOCK);
     if (!sys::is_regular(fd.get()))
         throw Error(Fault::storage, EINVAL, "read", path, "it is not a regular file",
-                    "a WAV file is read from a disk");
+                    "a WAV file can be read only from a disk");
     return HeaderReader(fd.get(), path).read();
 }
 

@@ -10,32 +10,32 @@
 
 namespace iio_stream::file {
 
-/// What the header of a WAV file says. Sources: the Multimedia Programming Interface 1.0 (RIFF),
-/// EBU Tech 3306 (RF64) and SpectraVue's manual (the chunk "auxi", which SDR#, HDSDR and SDRuno
-/// write too).
+/// The content of a WAV file's header. Sources of the format: the Multimedia Programming Interface
+/// 1.0 (RIFF), EBU Tech 3306 (RF64) and SpectraVue's manual (the chunk "auxi", which SDR#, HDSDR
+/// and SDRuno write too).
 struct WavHeader {
-    /// Of the samples as they are delivered: "ci16_le" for two channels, otherwise "ri16_le".
+    /// Format of the samples as delivered: "ci16_le" for two channels, otherwise "ri16_le".
     Format format;
-    /// The file holds 24 bits of each value, which are delivered as the upper ones of 32.
+    /// The file stores 24-bit values. They are delivered as the upper bits of 32-bit values.
     bool packed24 = false;
-    std::uint64_t begin = 0, end = 0; ///< bytes of the file before and up to which samples are
+    std::uint64_t begin = 0, end = 0; ///< the samples are the bytes [begin, end) of the file
     std::uint64_t file_bytes = 0;
     std::optional<double> frequency;    ///< Hz, from "auxi"
-    std::optional<std::int64_t> utc_ns; ///< of the first sample, from "auxi"
-    bool has_length = true;             ///< the header says where the samples end
-    std::string remark;                 ///< for a header without a length; otherwise ""
+    std::optional<std::int64_t> utc_ns; ///< time of the first sample, from "auxi"
+    bool has_length = true;             ///< the header states where the samples end
+    std::string remark;                 ///< set if the header has no length
 
     std::uint64_t samples() const noexcept;
 };
 
-/// Whether a regular file begins with the name of a RIFF file: RIFF, RF64, BW64 or RIFX. False if
-/// it cannot be read.
+/// Whether `path` is a regular file that begins with the identifier of a RIFF file: RIFF, RF64,
+/// BW64 or RIFX. False if the file cannot be read.
 bool begins_with_riff(const std::string& path) noexcept;
-/// The same for an open file, from its position on.
+/// Like the function above, for an open file at its current position.
 bool begins_with_riff(int fd) noexcept;
 
-/// Throws: a storage Error for a file that is no WAV file, is truncated, or has values that are not
-/// read (compressed ones, or big-endian).
+/// Reads the header of a WAV file. Throws a storage Error if the file is not a WAV file, is
+/// truncated, or has values that are not supported (compressed or big-endian values).
 WavHeader read_wav_header(const std::string& path);
 
 } // namespace iio_stream::file

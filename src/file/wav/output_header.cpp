@@ -18,7 +18,7 @@ namespace iio_stream::file {
 
 namespace {
 
-constexpr std::uint64_t kUnknownSize = 0xffffffff; ///< in RF64: "ds64" has it; in RIFF: not known
+constexpr std::uint64_t kUnknownSize = 0xffffffff; ///< RF64: the size is in "ds64"; RIFF: unknown
 constexpr std::uint64_t kChunkHeader = 8;
 
 /// Writes a header's little-endian numbers, one after another.
@@ -53,7 +53,7 @@ private:
     std::size_t at_ = 0;
 };
 
-// A SYSTEMTIME: year, month, day of the week, day, hour, minute, second, millisecond.
+// Writes a SYSTEMTIME: year, month, day of the week, day, hour, minute, second, millisecond.
 void write_time(HeaderWriter& out, std::int64_t utc_ns)
 {
     using namespace std::chrono;
@@ -83,7 +83,7 @@ std::string hertz_text(double value)
     return text;
 }
 
-// 32 bits hold frequencies up to 4.29 GHz; 0 stands for none.
+// The frequency as "auxi" holds it: up to 4.29 GHz in 32 bits; 0 = none.
 std::uint64_t auxi_frequency(const WavFacts& facts)
 {
     const double hertz = std::round(facts.frequency.value_or(0));
@@ -93,10 +93,10 @@ std::uint64_t auxi_frequency(const WavFacts& facts)
 void write_auxi(HeaderWriter& out, const WavFacts& facts)
 {
     constexpr std::size_t kBytes = 164,
-                          kRest = 28 + 96; // unknown numbers, and the next file's name
+                          kRest = 28 + 96; // unknown fields, and the name of the next file
     out.chunk("auxi", kBytes);
     write_time(out, facts.utc_ns);
-    write_time(out, 0); // of the end
+    write_time(out, 0); // time of the end
     out.number(auxi_frequency(facts), 4);
     out.number(static_cast<std::uint64_t>(std::llround(facts.format.sample_rate)), 4);
     out.zeros(kRest);
@@ -112,7 +112,7 @@ void write_format(HeaderWriter& out, const Format& format, std::uint64_t samples
     out.number(format.channels.size(), 2).number(rate, 4);
     out.number(std::min(rate * format.sample_bytes, kUnknownSize), 4);
     out.number(format.sample_bytes, 2).number(type.storage_bits, 2);
-    if (real) // the size of an extension, and what all but integers need
+    if (real) // the extension's size, and the chunk "fact", which formats other than PCM need
         out.number(0, 2).chunk("fact", 4).number(std::min(samples, kUnknownSize), 4);
 }
 
@@ -121,7 +121,7 @@ void write_format(HeaderWriter& out, const Format& format, std::uint64_t samples
 Conversion conversion_to_wav(const Format& format, const std::string& path)
 {
     if (format.channels.size() > 2)
-        fail_usage(path + ": a WAV file is written of one or two channels, not " +
+        fail_usage(path + ": a WAV file holds one or two channels, not " +
                        std::to_string(format.channels.size()),
                    "channels= chooses channels; NAME.sigmf-meta holds any number");
     const Conversion first = conversion_to_datatype(format);

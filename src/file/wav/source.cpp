@@ -41,12 +41,12 @@ private:
 
     OpenInput file_;
     std::vector<ByteRange> ranges_;
-    std::size_t range_ = 0; ///< number of the one being read
-    std::uint64_t at_ = 0;  ///< the place in the file, in that range
+    std::size_t range_ = 0; ///< number of the range being read
+    std::uint64_t at_ = 0;  ///< place in the file, in that range
     detail::FillQueue queue_;
 };
 
-// Fills `out` as far as the samples go.
+// Fills `out` up to the end of the samples, and returns how many bytes it has read.
 std::size_t Packed24Input::read(std::span<std::byte> out)
 {
     std::size_t done = 0;
@@ -70,8 +70,8 @@ std::size_t Packed24Input::read(std::span<std::byte> out)
     return done;
 }
 
-// The values of 24 bits come to the end of the block, and what they become goes to its front: each
-// is read before its place is written.
+// Reads the 24-bit values into the end of the block, and writes the 32-bit values to its front.
+// Each value is read before its place is overwritten.
 Got Packed24Input::take()
 {
     if (at_end())
@@ -115,7 +115,8 @@ SourceSettings settings_of_wav(Uri& uri, FileTarget target)
     const std::string found = header.format.name();
     Format stated = detail::format_from_options(
         uri.options, found, std::to_string(header.format.channels.size()), "", "");
-    // Whether two channels are I and Q, the header does not say.
+    // The header does not state whether two channels are I and Q, so the first letter is not
+    // compared.
     if (stated.name().substr(1) != found.substr(1))
         fail_usage(s.target.path + ": the header says " + found + ", but format= says " +
                        stated.name(),
