@@ -12,43 +12,48 @@
 
 namespace iio_stream {
 
-/// What prune_archive() removes: parts that meet either condition, of which there has to be one.
+/// Selects the parts that prune_archive() removes: those that meet either condition. At least one
+/// condition is required.
 struct PruneConfig {
     ArchiveConfig archive;
-    /// Parts whose last sample is older than this; where their metadata know no time, that of the
-    /// metadata file counts.
+    /// Remove parts whose last sample is older than this. If the metadata contain no time, the
+    /// modification time of the metadata file counts.
     std::optional<std::chrono::nanoseconds> older{};
-    /// The oldest parts beyond this many bytes of samples.
+    /// Remove the oldest parts until at most this many bytes of samples remain.
     std::optional<std::uint64_t> keep_bytes{};
-    bool dry_run = false; ///< nothing is removed, but reported
+    bool dry_run = false; ///< report what would be removed, but remove nothing
 };
 
 /// A part that was removed.
 struct PrunedPart {
-    std::string name; ///< below the place, without suffix
+    std::string name; ///< name relative to ArchiveConfig::place, without suffix
     std::uint64_t bytes = 0;
     std::int64_t end_ns =
-        0; ///< when its last sample was taken, or the metadata written; UTC since 1970
+        0; ///< time of its last sample, or of its metadata file; nanoseconds since 1970 UTC
 };
 
-/// What prune_archive() has done.
+/// The result of prune_archive().
 struct PruneReport {
-    std::uint64_t parts = 0, bytes = 0; ///< that stay: finished, whole ones
+    std::uint64_t parts = 0, bytes = 0; ///< finished, undamaged parts that stay, and the bytes of
+                                        ///< their samples
     std::vector<PrunedPart> removed;    ///< oldest first
     std::uint64_t removed_bytes = 0;
-    std::uint64_t unfinished = 0, damaged = 0; ///< parts that stay in any case
-    std::vector<ArchiveProblem>
-        problems; ///< parts that could not be removed, or what ended it while it removed
+    std::uint64_t unfinished = 0, damaged = 0; ///< parts that are never removed
+    std::vector<ArchiveProblem> problems; ///< parts that could not be removed, or the error that
+                                          ///< ended the call while it was removing
 };
 
-/// Removes the oldest parts of an archive, whole ones: the metadata first, so that what is listed
-/// meanwhile is complete, then the samples. Parts that are unfinished or damaged stay.
+/// Removes the oldest parts of an archive. Only whole parts are removed: unfinished and damaged
+/// parts stay. The metadata of a part are removed before its samples, so that every part that a
+/// concurrent listing shows is complete.
 ///
 ///     prune_archive({.archive = {.place = "s3://roof/2026"}, .older = std::chrono::days(30)});
 ///
-/// `go_on` is called a few times a second, on the calling thread; false ends it between two parts,
-/// with what was removed until then in the report, or with an Error (EINTR) if it is still looking.
-/// Blocks. Throws: as list_archive(); usage without a condition. Thread: any number at a time.
+/// `go_on` is called a few times a second, on the calling thread. If it returns false, the call
+/// ends between two parts and reports what it has removed; if it is still reading the archive, it
+/// throws an Error (EINTR). The call blocks.
+/// Throws: Error as list_archive() does, and a usage Error if no condition is given.
+/// Thread: any number of calls can run at the same time.
 IIO_STREAM_API PruneReport prune_archive(const PruneConfig& config,
                                          const std::function<bool()>& go_on = {});
 

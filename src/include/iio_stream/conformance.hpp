@@ -16,25 +16,27 @@
 namespace iio_stream {
 
 // The conformance test of `iio-stream check`: numbered, named checks of this machine and of its IIO
-// devices, run on the owner's own board. Each check gives one result for each device, and for each
-// path or memory it tries.
+// devices, which owners run on their own boards. Each check gives one result for each device and
+// for each path or memory that it tries.
 //
 //     const ConformanceReport report = check_conformance({.device = "cf-ad9361-lpc"}, print, stop);
 //     return report.count(CheckOutcome::fail) == 0;
 
-/// One check, as listed before anything runs.
+/// The description of one check, available before any check runs.
 struct ConformanceCheck {
-    int number = 0;       ///< stays the same in later versions; the hundreds are the kind of check
+    int number = 0;       ///< the same in all later versions; the hundreds digit is the kind of
+                          ///< check
     std::string name;     ///< "start-stop"
-    std::string explains; ///< one line: the property that is tested
+    std::string explains; ///< the tested property, in one line
 };
 
-/// `skip`: the check does not apply to this board or could not be run; the text has the reason.
+/// The outcome of a check. `skip`: the check does not apply to this board or could not run; the
+/// result's text states the reason.
 enum class CheckOutcome { pass, fail, skip };
-/// "pass", "fail", "skip".
+/// Returns "pass", "fail" or "skip".
 IIO_STREAM_API const char* name_of(CheckOutcome outcome) noexcept;
 
-/// A measured value, "bytes_per_second".
+/// A measured value, such as "bytes_per_second".
 struct CheckFact {
     std::string name;
     std::variant<std::int64_t, double, std::string> value;
@@ -44,20 +46,22 @@ struct CheckFact {
 struct ConformanceResult {
     int number = 0;
     std::string name;
-    std::string device;  ///< its name, or its id if it has none; empty for a check of the machine
+    std::string device;  ///< name of the device, or its id if it has no name; empty for a check of
+                         ///< the machine
     std::string variant; ///< "dmabuf heap:system"; empty if there is only one
     CheckOutcome outcome = CheckOutcome::pass;
-    std::string text; ///< one line: what was found
+    std::string text; ///< the finding, in one line
     std::vector<CheckFact> facts;
     double seconds = 0;
-    std::optional<Fault> fault; ///< of a failure that an Error caused
+    std::optional<Fault> fault; ///< fault of the Error that caused the failure, if any
 };
 
-/// What to check, and how far the checks may go.
+/// The devices and checks to run, and the permitted side effects.
 struct ConformanceOptions {
     std::string device = {};            ///< name, label or id; empty = all devices
-    bool transmit = false;              ///< DACs may be enabled whatever the transmitter reports
-    bool destructive = false;           ///< drivers may be unbound and bound again
+    bool transmit = false;              ///< allow checks to enable DACs whatever the transmitter
+                                        ///< reports
+    bool destructive = false;           ///< allow checks to unbind and rebind drivers
     std::vector<std::string> only = {}; ///< names or numbers of checks; empty = all
     std::string scratch = ".";          ///< folder for the files of the disk measurement
 };
@@ -69,25 +73,25 @@ struct CheckedDevice {
 };
 
 struct IIO_STREAM_API ConformanceReport {
-    std::vector<ConformanceResult> results; ///< in the order of their numbers
+    std::vector<ConformanceResult> results; ///< ordered by number
     std::vector<CheckedDevice> devices;
-    bool emulated = false; ///< the devices are those of the project's simulator
-    bool complete = true;  ///< false: it was stopped before its end
+    bool emulated = false; ///< the devices belong to the project's simulator
+    bool complete = true;  ///< false if the run was stopped before its end
     double seconds = 0;
 
     std::size_t count(CheckOutcome outcome) const noexcept;
 };
 
-/// All checks, by number.
+/// Returns all checks, ordered by number.
 IIO_STREAM_API std::vector<ConformanceCheck> conformance_checks();
 
-/// Runs the checks and calls `seen` with each result as it comes. Every setting that a check
-/// changes is restored before the next check begins, also if the check fails or `stop` is set. A
-/// device that another program uses is not touched. Without `transmit`, a DAC is enabled only while
-/// the transmitter's oscillator is read back as powered down and its attenuation as the largest
-/// one. Throws Error for a device or check that does not exist; a failure of a device is a result.
-/// Thread: one at a time, as the devices are; `stop` may be set on any thread or in a signal
-/// handler.
+/// Runs the checks and calls `seen` with each result as it becomes available. Every setting that a
+/// check changes is restored before the next check begins, even if the check fails or `stop` is
+/// set. Devices in use by another program are not touched. Without `transmit`, a DAC is enabled
+/// only while the transmitter reports that its oscillator is powered down and its attenuation is at
+/// the maximum. Throws Error for a device or check that does not exist; the failure of a device is
+/// a result, not an Error. Thread: one call at a time, because the devices are shared; `stop` can
+/// be set on any thread or in a signal handler.
 IIO_STREAM_API ConformanceReport check_conformance(
     const ConformanceOptions& options, const std::function<void(const ConformanceResult&)>& seen,
     const std::atomic<bool>& stop);

@@ -19,34 +19,36 @@
 
 namespace iio_stream {
 
-/// One step on the way of the samples, as shown in the summary.
+/// One hop on the route of the samples, as the summary shows it.
 struct Hop {
     std::string from, to;
     std::string mechanism; ///< "dmabuf", "fileio", "buffered", "io_uring-direct" …
-    std::string memory;    ///< of the blocks; empty if this hop does not depend on it
+    std::string memory;    ///< memory of the blocks; empty if this hop does not depend on it
     std::size_t page_bytes = 0;
-    std::optional<std::size_t> segments; ///< per block; nullopt: unknown
-    unsigned copies = 0;                 ///< made by the CPU, per sample
+    std::optional<std::size_t> segments; ///< scatter-gather entries per block; nullopt: unknown
+    unsigned copies = 0;                 ///< CPU copies of each sample
     std::string reason;                  ///< why not fewer copies, or why this mechanism
-    std::string warning = {}; ///< dangers of this mechanism, and faults of what it reads, to be
-                              ///< shown before the stream starts: one a line; empty: none
-    bool cpu = false;         ///< this end accesses the blocks with the CPU: map them
-    bool attached = false;    ///< this end hands the DMABUFs to a device
-    bool holds_off = false;   ///< while the device has one, the kernel lets no one read it
+    std::string warning = {}; ///< risks of this mechanism and defects of its input, shown before
+                              ///< the stream starts; one per line; empty if there are none
+    bool cpu = false;         ///< this endpoint accesses the blocks with the CPU, so they must be
+                              ///< mapped
+    bool attached = false;    ///< this endpoint attaches the DMABUFs to a device
+    bool holds_off = false;   ///< while the device has a block, the kernel makes other readers wait
 };
 
-/// What a source requires of its blocks, whatever they are made of.
+/// The requirements of a source for its blocks, whatever their memory.
 struct BlockNeeds {
-    std::size_t align = 1; ///< block sizes are a multiple of it, and of the sample size
+    std::size_t align = 1; ///< block sizes must be a multiple of this and of the sample size
     std::size_t max_bytes = SIZE_MAX;
-    std::optional<Memory> preferred; ///< what `doctor --probe` found best for this device
-    std::string reason;              ///< why `preferred`
+    std::optional<Memory> preferred; ///< the best memory for this device according to `doctor
+                                     ///< --probe`
+    std::string reason;              ///< the reason for `preferred`
     std::optional<Memory>
-        own; ///< memory that only this source can make blocks of, and fill without a copy
+        own; ///< memory that only this source can make blocks of; it fills them without a copy
 };
 
-/// What to wait for before the next call: poll() events on a file descriptor (-1: none), a point in
-/// time, or nothing.
+/// The condition to wait for before the next call: poll() events on a file descriptor (-1: none), a
+/// point in time, or nothing.
 struct Wait {
     int fd = -1;
     short events = 0;
@@ -54,171 +56,181 @@ struct Wait {
     bool ready = false;        ///< there is nothing to wait for
 };
 
-/// What Source::take() returns.
+/// The result of Source::take().
 struct Taken {
     std::optional<Block> filled; ///< the next block, in sample order
-    bool ended = false;          ///< no more blocks will come
+    bool ended = false;          ///< no more blocks will arrive
 };
 
-/// Counters a source keeps besides its blocks; read after the stream has ended.
+/// Counters of a source in addition to its blocks. They are read after the stream has ended.
 struct SourceStats {
     std::uint64_t error_blocks = 0, cancelled_blocks = 0, unverified_blocks = 0;
     std::vector<Evidence> evidence; ///< how this source can detect losses
-    std::vector<Gap>
-        trailing;           ///< gaps found after the last block, which had no block to carry them
-    Retuning retuning = {}; ///< the last retuning; a block may have reported it already
+    std::vector<Gap> trailing; ///< gaps detected after the last block, which no block could report
+    Retuning retuning = {};    ///< the last retuning, which a block might already have reported
 };
 
 /// The connection of an endpoint to its board or peer.
 struct LinkState {
-    bool connected = true;         ///< false while the endpoint waits for its peer to come back
-    std::uint64_t disconnects = 0; ///< since the endpoint was made
+    bool connected = true;         ///< false while the endpoint waits for its peer to reconnect
+    std::uint64_t disconnects = 0; ///< number since the endpoint was created
 };
 
 /// Turns empty blocks into full ones.
-/// Life: plan() for each kind of memory considered, prepare(), start(), { submit(), take() },
-/// stop(); then again from prepare(). Throws: Error from everything but stop(). Thread: submit(),
-/// take(), wait(), on_timeout() and, after start(), ends_at() on the source thread; check() on the
-/// control thread; everything else on the owner's, while neither runs.
+/// Life: plan() for each candidate memory, prepare(), start(), { submit(), take() }, stop(); then
+/// again from prepare(). Throws: Error from everything but stop(). Thread: submit(), take(),
+/// wait(), on_timeout() and, after start(), ends_at() on the source thread; check() on the control
+/// thread; everything else on the owner's thread, while neither of these threads runs.
 class IIO_STREAM_API Source {
 public:
     virtual ~Source() = default;
 
-    virtual Fault fault() const noexcept = 0; ///< whose fault its failures are
+    virtual Fault fault() const noexcept = 0; ///< the fault that its failures are attributed to
     virtual const Format& format() const noexcept = 0;
-    /// Samples arrive at their own pace: if sinks hold on to all blocks, some are lost.
+    /// Returns whether samples arrive at their own pace, so that some are lost while the sinks hold
+    /// all blocks.
     virtual bool live() const noexcept { return false; }
     virtual BlockNeeds needs() const { return {}; }
-    /// How samples get into blocks with these traits; nullopt if they cannot, with the reason in
-    /// `why`.
+    /// Returns how samples would get into blocks with these traits; nullopt if they cannot, with
+    /// the reason in `why`.
     virtual std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const = 0;
 
-    /// Does everything that can fail or take time. If the device refuses the planned way: false,
-    /// with the reason in `why`, and the next best plan is tried. If true, `why` says what is worse
-    /// than it could be, for the route.
+    /// Does everything that can fail or take time. Returns false, with the reason in `why`, if the
+    /// device rejects the planned mechanism; the engine then tries the next best plan. If it
+    /// returns true, `why` states any disadvantage of the mechanism, for the route.
     virtual bool prepare(BlockPool& pool, std::string& why) = 0;
-    /// On any thread or in a signal handler, when the stream is to stop: a prepare() or take() that
-    /// waits for a peer gives up. Reset by the next stop().
+    /// Makes prepare() or take() give up if it is waiting for a peer, because the stream is
+    /// stopping. It can be called on any thread or in a signal handler. The next stop() resets it.
     virtual void cancel() noexcept {}
-    virtual void start() = 0; ///< starts the device; it fills the blocks submitted before first
-    virtual void stop() noexcept = 0; ///< nothing is filled after this; blocks are back in the pool
+    virtual void start() = 0; ///< starts the device, which first fills the blocks that are already
+                              ///< submitted
+    virtual void stop() noexcept = 0; ///< afterwards no block is filled and all blocks are back in
+                                      ///< the pool
 
-    /// Fill `bytes` of the block: less than its capacity only at the end of a stream of limited
-    /// length.
+    /// Submits a block to be filled with `bytes` bytes. This is less than its capacity only at the
+    /// end of a stream of limited length.
     virtual void submit(EmptyBlock block, std::size_t bytes) = 0;
-    /// Called when wait() is satisfied, and repeated until it returns no block.
+    /// Returns the next filled block. The engine calls it when the condition of wait() is met, and
+    /// repeats the call until it returns no block.
     virtual Taken take() = 0;
-    /// The stream ends, perhaps because take() has thrown. From now on take() returns the samples
-    /// that have arrived, the last ones in a block that is not full. It throws only if none have.
-    /// Returns true if take() has to be called until it returns no block. Returns false if the
-    /// samples are generated or can be read again.
+    /// Called when the stream ends, possibly because take() has thrown. From then on take() returns
+    /// the samples that have arrived, the last ones in a partly filled block. It throws only if
+    /// none have arrived. Returns true if take() must be called until it returns no block. Returns
+    /// false if the samples are generated or can be read again.
     virtual bool flush() { return live(); }
     virtual Wait wait() = 0;
     /// Number of blocks being filled.
     virtual std::size_t pending() const noexcept = 0;
-    /// Blocks it needs after the last requested one, at the end of the stream, to find out whether
-    /// any requested samples were lost. Known after prepare().
+    /// Returns the number of blocks that the source needs after the last requested one, at the end
+    /// of the stream, to detect whether any requested samples were lost. Known after prepare().
     virtual std::size_t extra_blocks_at_end() const noexcept { return 0; }
-    /// Only samples before that position are wanted (kUnknown: all). Before start(), and when it
-    /// changes.
+    /// Limits the stream to the samples before this position (kUnknown: no limit). Called before
+    /// start(), and when the limit changes.
     virtual void ends_at(std::uint64_t) noexcept {}
-    /// What became known about its hop while streaming, for the route. After stop().
+    /// Returns a remark on its hop that became known while streaming, for the route. Called after
+    /// stop().
     virtual std::string remark() const { return ""; }
-    /// The deadline has passed without a block. False: it has made another attempt, keep waiting.
-    /// True: an ordinary timeout. Throws if it knows better. `chosen`: the deadline, if the user
-    /// has set it (--timeout); empty: the default one.
+    /// Called when the deadline has passed without a block. Returns false if the source has made
+    /// another attempt and the engine should keep waiting, and true for an ordinary timeout. Throws
+    /// if the source knows a more specific cause. `chosen` is the deadline if the user has set it
+    /// (--timeout), and empty for the default.
     virtual bool on_timeout([[maybe_unused]] std::optional<std::chrono::nanoseconds> chosen)
     {
         return true;
     }
-    /// Slow checks (hardware registers); first called right after start(), before the source thread
-    /// runs. Returns when it wants to be called next.
+    /// Performs slow checks (hardware registers). It is first called directly after start(), before
+    /// the source thread runs. Returns the time until the next call.
     virtual std::chrono::nanoseconds check() { return std::chrono::hours(1); }
-    /// Readable when check() should be called at once; -1: never.
+    /// Returns a file descriptor that becomes readable when check() should be called at once; -1:
+    /// never.
     virtual int check_fd() const noexcept { return -1; }
     virtual SourceStats stats() const { return {}; }
     /// Whether its board or peer is connected. Any thread, at any time.
     virtual LinkState link() const noexcept { return {}; }
     virtual Tuning tuning() const { return {}; }
-    /// What it knows about its samples besides their format and tuning, for StreamInfo. Null:
-    /// nothing.
+    /// Returns the metadata of its samples other than format and tuning, for StreamInfo. Null:
+    /// there is none.
     virtual std::shared_ptr<const std::string> metadata() const { return nullptr; }
 };
 
 /// Tunes a radio, streaming or not, with the options of "iio:DEVICE": frequency, gain, agc,
 /// bandwidth, rate, antenna, attr.… (phy, channels and uri belong to the endpoint). Returns the
-/// settings read back. Throws Error; no other endpoint can be tuned.
+/// settings read back. Throws Error; other endpoints cannot be tuned.
 IIO_STREAM_API Tuning tune(const Uri& endpoint, const Options& changes);
 
-/// What a sink learns about the stream before it starts.
+/// Properties of the stream that a sink gets before the stream starts.
 struct StreamInfo {
     Uri source;
     Format format;
     Tuning tuning;
     std::size_t block_size = 0;
-    std::uint64_t total_bytes = 0; ///< expected length; 0: unknown
+    std::uint64_t total_bytes = 0; ///< expected length of the stream; 0: unknown
     std::int64_t timeout_ns = 0;   ///< longest wait for a device to finish a block
     bool live = false;             ///< Source::live()
-    bool drops = false;            ///< blocks the sink has no room for are dropped (on-full=)
-    bool cut = false;              ///< blocks may come in parts, with zeros between them
+    bool drops = false;            ///< blocks are dropped if the sink has no room for them
+                                   ///< (on-full=)
+    bool cut = false;              ///< blocks can arrive in parts, with zeros between them
     /// The metadata of the recording that the samples come from: valid SigMF metadata (JSON), in
     /// which core:sample_start is the position of a sample in the stream. Null: there is none.
     std::shared_ptr<const std::string> metadata = nullptr;
-    /// Becomes readable when a prepare() or start() that waits for a peer must give up; -1: never.
+    /// File descriptor that becomes readable when prepare() or start() must stop waiting for a
+    /// peer; -1: never.
     int cancel_start = -1;
-    /// False: the source is live and has no evidence, so any number of samples may be lost
+    /// False: the source is live and cannot detect losses, so any number of samples can be lost
     /// anywhere.
     bool detects_losses = true;
 };
 
-/// Who repeats the samples given to a device with cyclic=on.
+/// How samples are repeated on a device with cyclic=on.
 enum class Repeating { no, software, hardware };
 IIO_STREAM_API std::string name_of(Repeating repeating); ///< "" for Repeating::no
 
-/// What a device that plays samples reports.
+/// Counters of a device that plays samples.
 struct PlaybackStats {
-    std::uint64_t underflows = 0; ///< times its queue ran empty and more was played later
-    /// Times cyclic=on has replayed everything. Hardware does not count them: there it is computed
-    /// from time and rate, and 0 if the device reports no rate.
+    std::uint64_t underflows = 0; ///< number of times its queue ran empty before more samples were
+                                  ///< played
+    /// Number of times that cyclic=on has replayed all samples. Hardware does not count
+    /// repetitions; for hardware, the number is computed from time and rate, and is 0 if the device
+    /// reports no rate.
     std::uint64_t repeats = 0;
     std::uint64_t unverified_blocks = 0; ///< blocks the kernel kept no status for
     std::optional<double> rate; ///< samples per second; empty: the device does not report it
     Repeating repeating = Repeating::no;
 };
 
-/// What a sink that uploads what it has recorded reports.
+/// Counters of a sink that uploads its recording.
 struct UploadStats {
-    std::uint64_t parts = 0;        ///< closed
-    std::uint64_t stored = 0;       ///< of them, confirmed by the store
-    std::uint64_t behind_bytes = 0; ///< of samples in the others
-    std::uint64_t retries = 0;      ///< tries that failed
+    std::uint64_t parts = 0;        ///< closed parts
+    std::uint64_t stored = 0;       ///< parts that the store has confirmed
+    std::uint64_t behind_bytes = 0; ///< bytes of samples in the parts that are not confirmed
+    std::uint64_t retries = 0;      ///< failed attempts
 };
 
 enum class Stop { drain, abort };
 
 /// A conversion that a sink requires.
 struct Conversion {
-    std::string to;     ///< a format for Converter, "ri16_le"; "" = none is required
-    std::string reason; ///< why, for the route
+    std::string to;     ///< a format for Converter, "ri16_le"; "" if no conversion is required
+    std::string reason; ///< the reason, for the route
 };
 
 /// Consumes full blocks.
 /// Life: plan(), prepare(), start(), { submit(), service() }, stop(); then again from prepare().
-/// Thread: submit(), service() and wait() on one thread: the source thread, or a worker of its own
-/// if may_block(); the rest on the owner's.
+/// Thread: submit(), service() and wait() on one thread: the source thread, or the sink's own
+/// worker thread if may_block(); everything else on the owner's thread.
 class IIO_STREAM_API Sink {
 public:
     virtual ~Sink() = default;
 
     virtual Fault fault() const noexcept = 0;
-    /// Whether submit() or service() may wait; asked after prepare().
+    /// Whether submit() or service() can block. Called after prepare().
     virtual bool may_block() const noexcept = 0;
-    /// The format to which samples of this format are converted, because the sink cannot hold them
-    /// as they are and the user gives no convert=. It is asked before plan(), whose blocks then
-    /// have that format.
+    /// Returns the format to which samples of this format must be converted because the sink cannot
+    /// store them unchanged. Called before plan() if the user gives no convert=; the blocks passed
+    /// to plan() then have the returned format.
     virtual Conversion conversion_of(const Format&) const { return {}; }
-    /// How it would move samples out of blocks with these traits; nullopt if it cannot, with the
-    /// reason in `why`.
+    /// Returns how the sink would move samples out of blocks with these traits; nullopt if it
+    /// cannot, with the reason in `why`.
     virtual std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const = 0;
 
     /// Like Source::prepare(). `cancel` becomes readable when a blocked submit() or stop() must
@@ -226,81 +238,100 @@ public:
     virtual bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel,
                          std::string& why) = 0;
     virtual void start() {}
-    /// False while no peer is there to receive: the source is not started until then. Called on the
-    /// source thread until it returns true, whichever thread drives the sink meanwhile.
+    /// Returns false while no peer is connected to receive the samples; the source starts only when
+    /// it returns true. Called on the source thread until it returns true, whichever thread drives
+    /// the sink at that time.
     virtual bool has_receiver() { return true; }
-    virtual bool ready() const noexcept { return true; } ///< submit() would accept a block now
+    virtual bool ready() const noexcept
+    {
+        return true;
+    } ///< whether submit() would accept a block
+      ///< now
     virtual void submit(Block filled) = 0;
-    /// Completes whatever is done; called when wait() is satisfied, and now and then.
+    /// Completes finished operations. Called when the condition of wait() is met, and occasionally
+    /// at other times.
     virtual void service() {}
     virtual Wait wait() { return {}; }
-    virtual std::size_t pending() const noexcept { return 0; } ///< blocks it holds
-    /// No more blocks will follow those submitted. May be called repeatedly.
+    virtual std::size_t pending() const noexcept
+    {
+        return 0;
+    } ///< number of blocks that the sink
+      ///< holds
+    /// Called when no more blocks will be submitted. It can be called repeatedly.
     virtual void flush() {}
-    /// Changes while stop() does slow work (read on any thread), so that this is not taken for a
-    /// stall.
+    /// Returns a value that changes while stop() does slow work, so that the work is not mistaken
+    /// for a stall. Any thread.
     virtual std::uint64_t progress() const noexcept { return 0; }
-    /// The shortest deadline, in nanoseconds, that the end of a stream sets for the next block and
-    /// for stop(), however short the stream's timeout is: a disk may take long to store what it was
-    /// given. 0: the stream's timeout is enough. After prepare().
+    /// Returns the minimum deadline, in nanoseconds, for the next block and for stop() at the end
+    /// of a stream. It applies if the stream's timeout is shorter, because a disk can take a long
+    /// time to store its pending blocks. 0: the stream's timeout is long enough. Known after
+    /// prepare().
     virtual std::int64_t finish_timeout_ns() const noexcept { return 0; }
-    /// Losses that became known after the last block; called before stop(), at most once.
+    /// Adds losses that became known after the last block. Called before stop(), at most once.
     virtual void add_trailing_gaps(std::span<const Gap>) {}
-    /// The last retuning, which blocks may have reported already; called before stop(), at most
-    /// once.
+    /// Sets the last retuning, which a block might already have reported. Called before stop(), at
+    /// most once.
     virtual void set_last_retuning(const Retuning&) {}
-    /// Samples dropped after its last block, for lack of room; called before stop(), at most once.
+    /// Adds the number of samples that were dropped after the last block because the sink had no
+    /// room. Called before stop(), at most once.
     virtual void add_trailing_drops(std::uint64_t) {}
-    /// The stream ends with an error of another endpoint; called before stop(), at most once.
+    /// Called when the stream ends with an error of another endpoint; before stop(), at most once.
     virtual void on_stream_error(const Error&) {}
-    /// Bytes it can still take before its storage is full; kUnknown: no limit is known. Any thread.
+    /// Returns the bytes that fit before the sink's storage is full; kUnknown: no limit is known.
+    /// Any thread.
     virtual std::uint64_t free_space_left() const noexcept { return kUnknown; }
-    /// Drain: first gets all submitted samples to their destination, until `cancel`. Then closes.
+    /// Closes the sink. Stop::drain first moves all submitted samples to their destination, until
+    /// `cancel` is readable.
     virtual void stop(Stop how) = 0;
-    /// Whether it repeats what it was given until stop(), from the first flush() on.
+    /// Whether the sink repeats its samples from the first flush() until stop().
     virtual bool repeats() const noexcept { return false; }
-    /// On any thread, at any time after prepare(); nullopt if it plays nothing.
+    /// Returns nullopt if the sink does not play samples. Any thread, at any time after prepare().
     virtual std::optional<PlaybackStats> playback() const noexcept { return std::nullopt; }
-    /// On any thread, at any time; nullopt if it uploads nothing.
+    /// Returns nullopt if the sink does not upload. Any thread, at any time.
     virtual std::optional<UploadStats> uploads() const noexcept { return std::nullopt; }
     /// Whether its board or peer is connected. Any thread, at any time.
     virtual LinkState link() const noexcept { return {}; }
-    /// What has become of its parts since the last call. Any thread, at any time.
+    /// Returns the events of its parts since the last call. Any thread, at any time.
     virtual std::vector<Event> take_events() { return {}; }
-    /// Whether to drop blocks it has no room for if the user does not say (on-full=).
+    /// Whether the sink drops blocks by default if it has no room for them (the user can override
+    /// it with on-full=).
     virtual bool drops_when_full() const noexcept { return false; }
-    /// Samples it was given but could not deliver, so far: they count as dropped.
+    /// Returns the number of samples so far that the sink received but could not deliver. They
+    /// count as dropped.
     virtual std::uint64_t missed() const noexcept { return 0; }
-    /// What became known about its hop while streaming, for the route. After stop().
+    /// Returns a remark on its hop that became known while streaming, for the route. Called after
+    /// stop().
     virtual std::string remark() const { return ""; }
-    /// Results beyond the counters, as a JSON object; "" if there are none.
+    /// Returns results in addition to the counters, as a JSON object; "" if there are none.
     virtual std::string report() const { return ""; }
-    /// After stop(): bytes that reached their destination, whatever happened to later ones.
-    /// nullopt: everything it was given and has released.
+    /// Returns the number of bytes that reached their destination, even if later ones did not.
+    /// nullopt: all bytes that the sink received and released. Valid after stop().
     virtual std::optional<std::uint64_t> stored() const noexcept { return std::nullopt; }
 };
 
-/// What this build or this machine lacks.
+/// A feature that this build or this machine lacks.
 struct Missing {
     std::string why; ///< "built without ZeroMQ"
-    std::string fix; ///< the way out
+    std::string fix; ///< how to add the feature
 };
 
-/// A kind of endpoint. Registered once, when the program starts.
+/// A kind of endpoint. It is registered once, when the program starts.
 struct Scheme {
     std::string name;
     std::function<std::unique_ptr<Source>(Uri&)> source; ///< empty if it cannot be a source
     std::function<std::unique_ptr<Sink>(Uri&)> sink;
-    std::string rest = {};            ///< what follows the colon: "DEVICE"; empty for nothing
+    std::string rest = {};            ///< placeholder of the text after the colon: "DEVICE"; empty
+                                      ///< if there is none
     std::string summary = {};         ///< one sentence, without a full stop
     std::string example = {};         ///< a command line that uses it
-    std::vector<Option> options = {}; ///< everything its factories take, without common_options()
-    std::optional<Missing> missing = {}; ///< why this build has neither source nor sink of it
+    std::vector<Option> options = {}; ///< all options of its factories, without common_options()
+    std::optional<Missing> missing = {}; ///< why this build has neither a source nor a sink of this
+                                         ///< kind
 };
 IIO_STREAM_API void register_scheme(Scheme scheme);
 IIO_STREAM_API const std::vector<Scheme>& schemes();
-/// The options an endpoint of this scheme takes on that side (both: on either), common_options()
-/// included.
+/// Returns the options that an endpoint of this scheme accepts on that side (both: on either side),
+/// including common_options().
 IIO_STREAM_API std::vector<Option> options_of(const Scheme& scheme,
                                               OptionSide side = OptionSide::both);
 

@@ -8,17 +8,17 @@
 
 namespace iio_stream {
 
-/// Where to look for the cause of a failure.
+/// Which part of the system caused a failure.
 enum class Fault {
-    usage,   ///< the request makes no sense: an unknown option, a value out of range
+    usage,   ///< the request is invalid: an unknown option, a value out of range
     device,  ///< a device, its driver or a USB or network peer failed
     storage, ///< a file or its disk failed, or a recording is damaged
-    samples, ///< the stream worked, but its samples are not as required
-    other    ///< anything else, such as no memory
+    samples, ///< the stream worked, but its samples do not meet the requirements
+    other    ///< any other cause, such as a lack of memory
 };
 
-/// The library's only exception: a failed operation on a named object. Nothing is printed; show
-/// what().
+/// The library's only exception: a failed operation on a named object. The library prints nothing;
+/// the caller shows what().
 ///
 ///     try {
 ///         Reader rx({.source = "iio:cf-ad9361-lpc"});
@@ -27,28 +27,28 @@ enum class Fault {
 ///         return error.code() == std::errc::device_or_resource_busy ? try_again() : 1;
 ///     }
 ///
-/// code() holds the errno in std::generic_category(), EINVAL for a usage error. what() reads
-/// "operation object: text (hint)". Timeouts and the end of a stream are return values, never an
-/// Error. Thread: any; an Error is a value and refers to nothing.
+/// code() holds the errno in std::generic_category(), which is EINVAL for a usage error. what()
+/// returns "operation object: text (hint)". Timeouts and the end of a stream are return values,
+/// never an Error. Thread: any; an Error is a value and holds no references.
 class IIO_STREAM_API Error : public std::system_error {
 public:
-    /// `error` is an errno; `detail` adds to its text, `hint` says how to fix it.
+    /// `error` is an errno, `detail` adds to its text, and `hint` states how to fix the problem.
     Error(Fault fault, int error, std::string operation, std::string object,
           std::string detail = {}, std::string hint = {});
 
     Fault fault() const noexcept { return fault_; }
-    /// What failed: a system call or a step, "open", "IIO_BUFFER_DMABUF_ENQUEUE".
+    /// The operation that failed, a system call or a step: "open", "IIO_BUFFER_DMABUF_ENQUEUE".
     const std::string& operation() const noexcept { return operation_; }
-    /// What it failed on: a path, an endpoint, an option.
+    /// The object of the operation: a path, an endpoint, an option.
     const std::string& object() const noexcept { return object_; }
-    /// What is wrong, beyond the errno's own text; may be empty.
+    /// Details beyond the text of the errno; can be empty.
     const std::string& detail() const noexcept { return detail_; }
-    /// How to fix it, often as a command to run; may be empty.
+    /// How to fix it, often a command to run; can be empty.
     const std::string& hint() const noexcept { return hint_; }
-    /// All of it in one line; valid as long as this Error.
+    /// The complete message in one line; valid for the lifetime of this Error.
     const char* what() const noexcept override { return text_.c_str(); }
 
-    /// A copy that blames `fault` if this one has Fault::other; otherwise an equal copy.
+    /// Returns a copy. If this Error has Fault::other, the copy has `fault` instead.
     Error blamed_on(Fault fault) const;
 
 private:
@@ -56,11 +56,11 @@ private:
     std::string operation_, object_, detail_, hint_, text_;
 };
 
-/// Throws a usage Error (EINVAL): `what` names the thing and the value, `hint` says what to write
-/// instead.
+/// Throws a usage Error (EINVAL): `what` names the object and its value, and `hint` states a valid
+/// alternative.
 [[noreturn]] IIO_STREAM_API void fail_usage(std::string what, std::string hint = {});
 
-/// The symbolic name of an errno, "ENOSPC"; "" if it has none.
+/// Returns the symbolic name of an errno, such as "ENOSPC"; "" if it has none.
 IIO_STREAM_API std::string errno_name(int error);
 
 } // namespace iio_stream

@@ -12,37 +12,41 @@
 
 namespace iio_stream {
 
-/// What can happen to a stream.
+/// The kinds of events of a stream.
 enum class EventKind {
-    part,   ///< a part of a rotated recording is closed: its metadata is final
-    stored, ///< the store has confirmed a part (archive=); again if its metadata changed after that
-    not_stored, ///< a try to store a part failed; the next one follows
-    loss,       ///< the source lost samples, or may have
+    part,   ///< a part of a rotated recording is closed: its metadata are final
+    stored, ///< the store has confirmed a part (archive=); reported again if its metadata changed
+            ///< afterwards
+    not_stored, ///< an attempt to store a part failed; another attempt follows
+    loss,       ///< the source has lost samples or may have lost samples
     dropped,    ///< a sink had no room for samples (on-full=drop)
     underflow,  ///< a device that plays ran out of samples
-    gone,       ///< the board or peer of an endpoint has gone, and is waited for (reconnect=)
-    back,       ///< it is back
-    missed,     ///< more happened than Pipeline::take_events() was called for
-    removed,    ///< the recorder has removed a closed part, as keep= says
-    not_removed ///< it could not remove one; it tries again when the next part is closed
+    gone,       ///< the board or peer of an endpoint has disconnected; the endpoint waits for it
+                ///< (reconnect=)
+    back,       ///< the board or peer is connected again
+    missed,     ///< events were discarded because Pipeline::take_events() was not called often
+                ///< enough
+    removed,    ///< the recorder has removed a closed part, as required by keep=
+    not_removed ///< the recorder could not remove a part; it retries when the next part is closed
 };
-/// "part", "stored", "not-stored", "loss", "dropped", "underflow", "gone", "back", "missed",
-/// "removed", "not-removed".
+/// Returns "part", "stored", "not-stored", "loss", "dropped", "underflow", "gone", "back",
+/// "missed", "removed" or "not-removed".
 IIO_STREAM_API const char* name_of(EventKind kind) noexcept;
 
-/// Something that happened to a stream.
+/// An event of a stream.
 struct Event {
     EventKind kind = EventKind::missed;
     std::int64_t utc_ns = 0;                        ///< when it became known
-    std::optional<std::size_t> sink = std::nullopt; ///< to which sink; empty: to the source
-    Gap gap = {};                                   ///< of a loss
+    std::optional<std::size_t> sink = std::nullopt; ///< index of the sink; empty: an event of the
+                                                    ///< source
+    Gap gap = {};                                   ///< the gap of a loss
     std::uint64_t count =
         0; ///< bytes of samples in a part; samples dropped; underflows; events missed
-    std::string file = {};  ///< of a part: its metadata, or its samples if it has none
-    std::string error = {}; ///< why a part is not stored, or not removed
+    std::string file = {};  ///< file of a part: its metadata, or its samples if it has no metadata
+    std::string error = {}; ///< why a part was not stored or not removed
 };
 
-/// As one JSON object, described by docs/schema/event.schema.json.
+/// Returns the event as one JSON object, described by docs/schema/event.schema.json.
 IIO_STREAM_API std::string to_json(const Event& event);
 
 } // namespace iio_stream

@@ -11,65 +11,69 @@
 
 namespace iio_stream {
 
-/// The type of an option's value: decides how it is parsed, and what help and completions offer.
+/// The type of an option's value. It determines how the value is parsed and what help and
+/// completions offer.
 enum class OptionType {
-    /// Anything, such as a name.
+    /// Any text, such as a name.
     text,
     /// One of Option::values.
     choice,
-    /// A count, or a decimal number.
+    /// A count or a decimal number.
     number,
-    /// Bytes or samples, with k M G T or Ki Mi Gi Ti.
+    /// A number of bytes or samples, with an optional suffix k M G T or Ki Mi Gi Ti.
     size,
-    /// Hertz or samples per second, with k M G.
+    /// A frequency in hertz or a rate in samples per second, with an optional suffix k M G.
     rate,
-    /// A duration, with ms s min h.
+    /// A duration, with a unit such as ms, s, min or h; in seconds without one.
     time,
     on_off, ///< on or off
 };
-/// "text", "choice" …, the names used by Python and the tests.
+/// Returns the type's name, "text", "choice" …, as Python and the tests use it.
 IIO_STREAM_API std::string name_of(OptionType type);
 
-/// On which side of a stream an endpoint takes the option.
+/// The side of a stream on which an endpoint accepts an option.
 enum class OptionSide {
     both,   ///< as source and as sink
-    source, ///< only when samples come from it
-    sink    ///< only when samples go to it
+    source, ///< only as source
+    sink    ///< only as sink
 };
 
-/// One option of an endpoint, stated once: parsing, "did you mean", help, the man page, completions
-/// and the Python package are all made from it. All texts are literals and live forever.
+/// The single definition of an option of an endpoint. Parsing, "did you mean", help, the man page,
+/// completions and the Python package are all derived from it. All texts are string literals, which
+/// are never freed.
 struct Option {
-    std::string_view key; ///< "rate"; a dot at the end ("attr.") covers all keys that start with it
-    OptionType type = OptionType::text; ///< how a value is read
+    std::string_view key; ///< "rate"; a key that ends in a dot ("attr.") covers all keys that start
+                          ///< with it
+    OptionType type = OptionType::text; ///< type of the value
     std::string_view values;   ///< "auto|dmabuf|mmap|fileio"; placeholders are in capitals: "NAME"
-    std::string_view unit;     ///< of a bare number: "Hz", "samples"; empty if there is none
+    std::string_view unit;     ///< unit of a bare number: "Hz", "samples"; empty if it has none
     std::string_view standard; ///< the default: a value, or words that describe it
     std::string_view help;     ///< one sentence without a full stop
-    OptionSide side = OptionSide::both; ///< where it may be given
+    OptionSide side = OptionSide::both; ///< side on which it is accepted
     std::string_view alias = {};        ///< another spelling of the key
 
-    /// Whether `text` means this option: dashes and underscores are the same.
+    /// Returns whether `text` is the name of this option. Dashes and underscores are equivalent.
     IIO_STREAM_API bool is(std::string_view text) const noexcept;
-    /// What to write as the value: `values`, or "SIZE" and the like, depending on the type.
+    /// Returns the placeholder for the value in help texts: `values`, or one that depends on the
+    /// type, such as "SIZE".
     IIO_STREAM_API std::string values_text() const;
-    /// The values that can be typed as they are, in lower case; "on" and "off" for a switch.
+    /// Returns the literal values, in lower case; "on" and "off" for a switch.
     IIO_STREAM_API std::vector<std::string> words() const;
-    /// Whether an endpoint takes it on that side.
+    /// Returns whether an endpoint accepts the option on that side.
     bool is_for(OptionSide wanted) const noexcept
     {
         return side == OptionSide::both || side == wanted;
     }
 };
 
-/// The options of an endpoint:
+/// The table of an endpoint's options:
 ///
 ///     inline constexpr OptionTable table{
 ///         Option{"rate", OptionType::rate, "RATE", "S/s", "1M", "Samples per second"}};
 ///     const auto rate = uri.options.take(table["rate"]);
 ///
-/// The compiler looks up table["rate"]: code that reads an option missing from the table does not
-/// compile.
+/// The compiler evaluates table["rate"], so code that reads an option missing from the table does
+/// not compile.
 template <std::size_t count>
 struct OptionTable : std::array<Option, count> {
     consteval const Option& operator[](std::string_view key) const
@@ -84,7 +88,7 @@ struct OptionTable : std::array<Option, count> {
 template <typename... Options>
 OptionTable(Options...) -> OptionTable<sizeof...(Options)>;
 
-/// Several tables in a row: a Scheme's `options`.
+/// Concatenates several tables into a Scheme's `options`.
 template <typename... Tables>
 std::vector<Option> join(const Tables&... tables)
 {
@@ -93,7 +97,8 @@ std::vector<Option> join(const Tables&... tables)
     return all;
 }
 
-/// The options every source takes (side source), or every sink (side sink), whatever its scheme.
+/// Returns the options that every source (side source) or every sink (side sink) accepts, whatever
+/// its scheme.
 IIO_STREAM_API const std::vector<Option>& common_options();
 
 } // namespace iio_stream

@@ -10,10 +10,11 @@ namespace iio_stream {
 
 enum class Lines { one, many }; ///< many: keeps newlines and tabs
 
-/// Text from outside (the name of a file or a device, metadata) for a terminal or a log, which it
-/// cannot control: bytes of control characters, and bytes that are not UTF-8, become a backslash,
-/// an x and two hexadecimal digits, and so do those of characters that break lines or turn the
-/// direction of writing. Errors are printable already. Thread: any.
+/// Makes text from outside (a file name, a device name, metadata) safe to print: the result cannot
+/// control a terminal or forge lines of a log. Each byte of a control character, of a character
+/// that breaks lines or changes the writing direction, or of invalid UTF-8 is replaced by a
+/// backslash, an x and two hexadecimal digits. The text of an Error is already printable. Thread:
+/// any.
 IIO_STREAM_API std::string printable(std::string_view text, Lines lines = Lines::one);
 
 } // namespace iio_stream

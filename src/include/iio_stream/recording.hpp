@@ -23,46 +23,48 @@ enum class Hash {
     added
 };
 
-/// Samples from `begin` to `end` of a file.
+/// A range of samples in a file, from `begin` up to and excluding `end`.
 struct Zeros {
     std::uint64_t begin = 0, end = 0;
 };
 
-/// What can be said about a recording without looking at its samples.
+/// The properties of a recording that are known without reading its samples.
 struct IIO_STREAM_API Recording {
-    std::string metadata, data; ///< paths; no metadata: raw samples
+    std::string metadata, data; ///< paths; `metadata` is empty for raw samples
     Format format;              ///< empty if unknown
     std::uint64_t bytes = 0, samples = 0;
-    /// Sample index of its first sample in the stream: the recording may be one of several parts.
+    /// Sample index of its first sample in the stream; not 0 if the recording is a later part of
+    /// several.
     std::uint64_t first_index = 0;
     bool first_exact = true; ///< false: first_index is a lower bound
     GapTotals gaps;
-    std::vector<Zeros>
-        zeros; ///< in place of lost samples (--on-gap zero-fill), which are not in `gaps`
+    std::vector<Zeros> zeros; ///< zeros that replace lost samples (--on-gap zero-fill); these
+                              ///< losses are not in `gaps`
 
-    /// `gaps`, and the losses that zeros replace.
+    /// The sum of `gaps` and the losses that zeros replace.
     GapTotals losses() const noexcept;
     Hash hash = Hash::none;
-    bool needs_recover = false; ///< it was interrupted
-    /// iio_stream:state: complete, interrupted (an error ended the stream; it is whole up to there)
-    /// or recovered;
-    /// "" if we did not write it.
+    bool needs_recover = false; ///< the recording was interrupted
+    /// The value of iio_stream:state: complete, interrupted (an error ended the stream; the
+    /// recording is whole up to that point) or recovered. "" if another program wrote the
+    /// recording.
     std::string state;
     std::vector<std::string> problems; ///< empty: the recording is fine
 };
 
-/// Checks a recording: SigMF, by any of its file names, or raw. `add_hash` adds a missing SHA-512
-/// to the metadata. Throws: Error if files cannot be read, usage if neither the name nor `format`
-/// says what raw samples are.
+/// Checks a recording: SigMF, given by any of its file names, or raw samples. `add_hash` adds a
+/// missing SHA-512 to the metadata. Throws: Error if files cannot be read; a usage Error if neither
+/// the file name nor `format` states the format of raw samples.
 IIO_STREAM_API Recording check_recording(const std::string& path, const std::string& format = {},
                                          bool add_hash = false);
 
-/// Settings that hold from sample `start` of a recording on, until the next capture.
+/// Settings that apply from sample `start` of a recording until the next capture.
 struct RecordedCapture {
-    std::uint64_t start = 0;         ///< the sample, counted from the file's first
-    std::uint64_t index = 0;         ///< of that sample in its stream, lost ones included
+    std::uint64_t start = 0;         ///< first sample, counted from the start of the file
+    std::uint64_t index = 0;         ///< sample index of `start` in its stream, including lost
+                                     ///< samples
     bool index_exact = true;         ///< false: `index` is a lower bound
-    std::string datetime;            ///< when it was taken, UTC as in SigMF; "" = unknown
+    std::string datetime;            ///< UTC time of that sample, as in SigMF; "" = unknown
     std::optional<double> frequency; ///< Hz
     std::optional<double> rate;      ///< samples per second
 };
@@ -70,65 +72,67 @@ struct RecordedCapture {
 /// A place in a recording where samples are, or may be, missing.
 struct RecordedLoss {
     Gap gap;              ///< offsets count samples of the file
-    bool dropped = false; ///< by the recorder, whose disk was too slow
+    bool dropped = false; ///< the recorder dropped the samples because its disk was too slow
 };
 
-/// Bytes of a data file right before one of its samples, which are not samples.
+/// A header in a data file: `bytes` bytes, which are not samples, directly before sample `sample`.
 struct RecordedHeader {
     std::uint64_t sample = 0, bytes = 0;
 };
 
-/// What SigMF metadata say about the samples they belong to. A value that they do not have is
-/// empty, and so is one that is wrong: then `problems` has it.
+/// The contents of SigMF metadata. A missing value is empty. An invalid value is also empty and is
+/// listed in `problems`.
 struct IIO_STREAM_API RecordingDescription {
     Format format;
     std::string state;                     ///< as in Recording
-    std::optional<std::uint64_t> samples;  ///< stated by recordings of iio-stream only
+    std::optional<std::uint64_t> samples;  ///< only recordings by iio-stream contain it
     std::vector<RecordedCapture> captures; ///< at least one, the first at sample 0
-    std::vector<RecordedLoss> losses;      ///< of other programs' recordings: where the index jumps
-    std::vector<Zeros> zeros;              ///< in place of lost samples, which are not in `losses`
+    std::vector<RecordedLoss> losses;      ///< in recordings by other programs: the places where
+                                           ///< the index jumps
+    std::vector<Zeros> zeros;              ///< zeros that replace lost samples; not in `losses`
     bool has_first_index = false;          ///< the first capture states its index in the stream
     std::string hardware, sha512;          ///< core:hw, core:sha512
     std::string dataset;                   ///< name of the data file, if it is not NAME.sigmf-data
     bool metadata_only = false;            ///< distributed without a data file
-    std::vector<RecordedHeader> headers;   ///< in the data file, by their samples
-    std::uint64_t trailing_bytes = 0;      ///< after its last sample
-    std::vector<std::string> problems;     ///< deviations from SigMF; empty: there are none
-    std::vector<std::string> warnings;     ///< the same, in one line for each kind
+    std::vector<RecordedHeader> headers;   ///< headers in the data file, ordered by sample
+    std::uint64_t trailing_bytes = 0;      ///< bytes after the last sample
+    std::vector<std::string> problems;     ///< deviations from SigMF; empty if there are none
+    std::vector<std::string> warnings;     ///< the same deviations, one line for each kind
 };
 
-/// Bytes of metadata. More are refused, wherever they are read: it is far above what a recorder
-/// writes.
+/// Maximum size of metadata in bytes. All readers reject larger metadata. The limit is far above
+/// the size that a recorder writes.
 inline constexpr std::size_t kMostMetadata = 64 << 20;
 
-/// Reads the text of a metadata file, as every part of the library does. `format`: that of the
-/// samples, whatever the metadata say. Pure: call it on any thread. Throws a storage Error
-/// (EBADMSG) if the text is not JSON, or does not say how to read the samples and `format` is
-/// empty.
+/// Parses the text of a metadata file; the whole library parses metadata with this function.
+/// `format`, if not empty, overrides the sample format in the metadata. The function is pure and
+/// can be called on any thread. Throws a storage Error (EBADMSG) if the text is not JSON, or if it
+/// does not state the sample format and `format` is empty.
 IIO_STREAM_API RecordingDescription describe_recording(std::string_view metadata,
                                                        const std::string& format = {});
 
-/// The sink that compares the recording's samples with a pattern, "ramp" or "lanes", starting where
-/// this part of a recording starts. Throws a usage Error for another pattern.
+/// Returns the address of a sink that compares the recording's samples with a pattern, "ramp" or
+/// "lanes", starting at first_index. Throws a usage Error for any other pattern.
 IIO_STREAM_API std::string verify_sink(const Recording& recording, const std::string& pattern);
 
-/// What recover_recording() did.
+/// The result of recover_recording().
 struct Recovery {
     bool needed = false;
     std::uint64_t bytes_before = 0, bytes = 0, samples = 0;
-    /// At the end of the file: samples that were given to it and did not reach the disk; kUnknown:
-    /// there may be some. Of a recording whose end is not known, 0.
+    /// Samples at the end of the file that were written but did not reach the disk; kUnknown: an
+    /// unknown number, which can be zero. 0 for a recording whose intended end is not known.
     std::uint64_t missing = 0;
-    std::string next_part; ///< what follows the missing samples; "" if nothing does
-    std::string tail;      ///< the file that keeps what was cut off; "" if that was only zeros
-    std::string backup;    ///< the file that keeps the previous metadata; "" if they did not change
+    std::string next_part; ///< the part that follows the missing samples; "" if there is none
+    std::string tail;      ///< the file that holds the bytes that were cut off; "" if they were
+                           ///< only zeros
+    std::string backup;    ///< the file that holds the previous metadata; "" if they did not change
 };
 
-/// Makes a valid recording of what an interruption left: cuts off what is not known to be samples
-/// and keeps it in a file next to it; records this in the metadata, leaving everything that is not
-/// ours; removes the writer's journal. Running it again does no harm. Throws: Error, with EBUSY if
-/// it is still being recorded or a process has the file open, and ELOOP if one of the files is a
-/// symbolic link.
+/// Makes an interrupted recording valid. It cuts off bytes that are not known to be samples and
+/// keeps them in a file next to the recording, notes this in the metadata without changing the
+/// fields of other programs, and removes the writer's journal. It is safe to run it again.
+/// Throws: Error, with EBUSY if the recording is still being made or a process has the file open,
+/// and with ELOOP if one of the files is a symbolic link.
 IIO_STREAM_API Recovery recover_recording(const std::string& path, const std::string& format = {});
 
 } // namespace iio_stream

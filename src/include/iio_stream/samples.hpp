@@ -13,26 +13,26 @@
 
 // Samples as C++ numbers, without a cast. There are three ways:
 //
-//     block.as<T>()         in place, as the device wrote them: no copy; T must be the format's own
-//     type empty.as<T>()         the same, to be filled for a Writer reader.read(vector)   a copy
-//     into your vector, converted to its type, across blocks
+//     block.as<T>()         in place, as the device wrote them, without a copy; T must be the type
+//                           of the format
+//     empty.as<T>()         the same, to be filled for a Writer
+//     reader.read(vector)   a copy into your vector, converted to its type, across blocks
 //
-// reader.format().name() is the format of a stream; convert= at an endpoint changes it:
+// reader.format().name() is the format of a stream. The option convert= of an endpoint changes it:
 //
 //     Reader rx({.source = "iio:cf-ad9361-lpc?convert=cf32_le"});
 //     for (const Block& block : rx)
 //         for (std::complex<float> sample : block.as<std::complex<float>>())
 //             power += std::norm(sample);
 //
-// If the types differ, as() throws a usage Error that names both: nothing is reinterpreted
+// If the types differ, as() throws a usage Error that names both. Samples are never reinterpreted
 // silently.
 
 namespace iio_stream {
 
 namespace detail {
 
-// What the compiler knows about a sample type: whether it is an I/Q pair, and the type of one
-// value.
+// Compile-time properties of a sample type: whether it is an I/Q pair, and the type of one value.
 template <typename T>
 struct IsComplex : std::false_type {}; // a number
 template <typename V>
@@ -47,22 +47,22 @@ struct ValueOf<std::complex<V>> {
     using type = V; // a pair: the type of either part
 };
 
-/// The same in the terms of a Format, for code that is compiled once.
+/// The same properties in the terms of a Format, for code that is not a template.
 struct Type {
     ScanType::Number number; ///< signed, unsigned or floating
     unsigned bits;           ///< bits of one value
-    bool complex;            ///< an element is I and Q
+    bool complex;            ///< one element consists of I and Q
 };
 
 /// Throws a usage Error that names both types if samples of `format` are not stored as such values:
-/// other width, number kind or byte order, mixed types, or no I/Q pairs. Significant bits and the
-/// shift of a scan type do not matter: an AD9361's 12 bits in 16 are std::int16_t.
+/// a different width, kind of number or byte order, mixed types, or no I/Q pairs. The significant
+/// bits and the shift of a scan type do not matter: an AD9361's 12 bits in 16 are std::int16_t.
 IIO_STREAM_API void check_type(const Format& format, const Type& type);
 
 } // namespace detail
 
-/// What samples can be read and written as: a value of one channel, integer or float of 8 to 64
-/// bits, or a std::complex of two, I and Q:
+/// A type for reading and writing samples: an integer or float of 8 to 64 bits for one channel, or
+/// a std::complex for I and Q:
 ///
 ///     ci16_le  std::complex<std::int16_t>     ri16_le  std::int16_t
 ///     cf32_le  std::complex<float>            rf32_le  float
@@ -75,7 +75,7 @@ concept SampleType =
 
 namespace detail {
 
-/// The description of T.
+/// Returns the description of T.
 template <SampleType T>
 constexpr Type type_of() noexcept
 {
@@ -88,19 +88,19 @@ constexpr Type type_of() noexcept
 
 } // namespace detail
 
-/// The samples of a block in place, as values of type T: what Block::as() and EmptyBlock::as()
-/// return. One element per I/Q pair, or per channel, of each sample; the values are as the device
-/// wrote them, not shifted or scaled (Reader::read() and Converter do that).
+/// The samples of a block in place, as values of type T. Block::as() and EmptyBlock::as() return
+/// it. It has one element for each I/Q pair, or for each channel, of each sample. The values are as
+/// the device wrote them, not shifted or scaled (Reader::read() and Converter do that).
 ///
 ///     for (std::complex<std::int16_t> sample : block.as<std::complex<std::int16_t>>())
 ///
-/// Brackets the CPU's access (Guard: CpuRead or CpuWrite) as long as it lives. It borrows the
-/// block, which must outlive it; spans of it must not outlive it either, so give it a name to keep
-/// one. Thread: one at a time.
+/// It brackets the CPU's access (Guard: CpuRead or CpuWrite) during its lifetime. It borrows the
+/// block, which must outlive it. Its spans must not outlive it either, so store it in a variable
+/// before you take a span. Thread: one at a time.
 template <typename T, typename Guard>
 class Samples {
 public:
-    /// From a Block or EmptyBlock whose format as() has checked.
+    /// Constructs it from a Block or EmptyBlock whose format as() has checked.
     template <typename B>
     Samples(const B& block, std::size_t bytes)
         : guard_(block), all_(reinterpret_cast<T*>(guard_.bytes().data()), bytes / sizeof(T))
@@ -108,21 +108,21 @@ public:
     Samples(const Samples&) = delete;
 
     std::size_t size() const noexcept { return all_.size(); } ///< number of elements
-    /// Unchecked, like an array's; the elements of an EmptyBlock can be assigned.
+    /// Access is not range-checked, as in an array. The elements of an EmptyBlock can be assigned.
     T& operator[](std::size_t index) const noexcept { return all_[index]; }
     T* data() const noexcept { return all_.data(); }
     T* begin() const noexcept { return all_.data(); }
     T* end() const noexcept { return all_.data() + all_.size(); }
-    /// For functions that take spans; valid as long as this object.
+    /// For functions that take spans. The span is valid for the lifetime of this object.
     std::span<T> span() const& noexcept { return all_; }
-    std::span<T> span() const&& = delete; // the access would end before the span
+    std::span<T> span() const&& = delete; // the access would end before the span does
 
 private:
     Guard guard_;      ///< the CPU's access
-    std::span<T> all_; ///< its bytes as elements
+    std::span<T> all_; ///< the block's bytes as elements
 };
 
-/// All samples of a lease, or of the slice it is.
+/// Returns all samples of a lease or slice.
 template <typename T>
 Samples<const T, CpuRead> Block::as() const
 {
@@ -131,7 +131,7 @@ Samples<const T, CpuRead> Block::as() const
     return {*this, bytes()};
 }
 
-/// All whole samples an empty block has room for.
+/// Returns all whole samples that an empty block can hold.
 template <typename T>
 Samples<T, CpuWrite> EmptyBlock::as() const
 {

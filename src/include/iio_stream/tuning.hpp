@@ -7,19 +7,19 @@
 
 namespace iio_stream {
 
-/// The settings of the radio in front of a converter, as read back from it; empty: it does not
-/// report this.
+/// The settings of the radio in front of a converter, as read back from it. A value is empty if the
+/// radio does not report it.
 struct Tuning {
     std::optional<double> frequency;  ///< Hz
     std::optional<double> gain;       ///< dB
     std::optional<double> bandwidth;  ///< Hz
     std::optional<double> rate;       ///< samples per second
-    std::string antenna, hardware;    ///< port; names of converter and front end
-    std::vector<std::string> remarks; ///< where the hardware chose another value than requested
+    std::string antenna, hardware;    ///< port; names of the converter and the front end
+    std::vector<std::string> remarks; ///< settings for which the hardware chose another value
     std::string agc{};                ///< mode of the gain control, as named by the driver
 };
 
-/// What Device::tune() should set; empty values stay as they are.
+/// The settings that Device::tune() changes. Empty values stay unchanged.
 ///
 ///     device.tune({.frequency = 2.4e9, .gain = 40});
 struct TuningRequest {
@@ -29,7 +29,7 @@ struct TuningRequest {
     std::optional<double> rate = std::nullopt;      ///< samples per second
     std::string agc = {};     ///< gain control mode, "slow_attack"; not together with gain
     std::string antenna = {}; ///< port, "A_BALANCED"
-    /// Which channels to tune, "voltage0,voltage1"; empty = all of the buffer.
+    /// The channels to tune, "voltage0,voltage1"; empty = all channels of the buffer.
     std::string channels = {};
     int buffer = 0; ///< index of the device's buffer, whose direction selects receive or transmit
 };

@@ -10,18 +10,20 @@
 
 namespace iio_stream {
 
-/// A board that streams to this host over USB: its program has an ffs: endpoint.
+/// A board that streams to this host over USB. The program on the board has an ffs: endpoint.
 struct UsbBoard {
-    UsbId id;           ///< vendor and product
-    std::string serial; ///< empty if it has none, or if this user may not open it
+    UsbId id;           ///< vendor and product IDs
+    std::string serial; ///< empty if the board has none or if this user has no permission to open
+                        ///< it
 
-    /// Where its samples come from, or go to: "usb:1d6b:0104?serial=0". Reader, Writer and Session
-    /// take it as a source or a sink. Opens nothing.
+    /// Returns the address of the board's endpoint, "usb:1d6b:0104?serial=0", which Reader, Writer
+    /// and Session accept as a source or a sink. Does not open the board.
     IIO_STREAM_API Uri endpoint() const;
 };
 
-/// The boards on the cables of this host, whether or not a program uses them; none in a build
-/// without libusb. Throws Error (device) if USB devices cannot be listed. Thread: any.
+/// Returns the boards that are connected to this host, including those in use by a program. The
+/// list is empty in a build without libusb. Throws Error (device) if USB devices cannot be listed.
+/// Thread: any.
 IIO_STREAM_API std::vector<UsbBoard> usb_boards();
 
 } // namespace iio_stream
