@@ -21,8 +21,8 @@ Event::Event() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))
 void Event::set() noexcept
 {
     const std::uint64_t one = 1;
-    // EAGAIN: the flag is set already. An eventfd has no other errors, but a tracer may inject
-    // one, and a lost wake-up is a hang.
+    // EAGAIN means that the flag is already set. An eventfd has no other errors, but a tracer can
+    // inject one, and a lost wake-up would be a hang.
     for (int tries = 0; tries < 8; ++tries)
         if (::write(fd_.get(), &one, sizeof one) >= 0 || errno == EAGAIN)
             return;
@@ -49,7 +49,7 @@ Timer::Timer() : fd_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOC
 void Timer::set(std::int64_t monotonic_ns)
 {
     constexpr std::int64_t kSecond = 1'000'000'000;
-    const std::int64_t when = std::max<std::int64_t>(monotonic_ns, 1); // 0 would disarm it
+    const std::int64_t when = std::max<std::int64_t>(monotonic_ns, 1); // 0 would disarm the timer
     itimerspec spec{};
     spec.it_value = {.tv_sec = static_cast<std::time_t>(when / kSecond),
                      .tv_nsec = static_cast<long>(when % kSecond)};

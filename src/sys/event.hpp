@@ -10,7 +10,8 @@
 
 namespace iio_stream::sys {
 
-/// A flag with a file descriptor: set() from any thread or signal handler, poll() to wait for it.
+/// A flag with a file descriptor. set() can be called on any thread or in a signal handler, and
+/// poll() on the descriptor waits for the flag.
 class Event {
 public:
     Event();
@@ -28,7 +29,7 @@ class Timer {
 public:
     Timer();
     int fd() const noexcept { return fd_.get(); }
-    /// Expires at `monotonic_ns`; at once if that is in the past.
+    /// Sets the alarm to expire at `monotonic_ns`, or at once if that is in the past.
     void set(std::int64_t monotonic_ns);
     void clear() noexcept;
 
@@ -37,14 +38,14 @@ private:
 };
 
 std::int64_t monotonic_ns() noexcept;
-std::int64_t realtime_ns() noexcept; ///< UTC since 1970
-/// The CLOCK_MONOTONIC time `ns` from now, saturated.
+std::int64_t realtime_ns() noexcept; ///< nanoseconds since 1970 UTC
+/// Returns the CLOCK_MONOTONIC time that is `ns` from now, saturated.
 std::int64_t after(std::int64_t ns) noexcept;
 
-/// Waits until `fd` has one of `events` or `deadline_ns` (CLOCK_MONOTONIC; INT64_MAX: none) has
-/// passed.
+/// Waits until `fd` has one of `events` and returns true, or until `deadline_ns` has passed
+/// (CLOCK_MONOTONIC; INT64_MAX: no deadline) and returns false.
 bool wait_for(int fd, short events, std::int64_t deadline_ns);
-/// The same for several, whose `revents` say which.
+/// The same for several file descriptors; `revents` shows which of them are ready.
 bool wait_for(std::span<pollfd> fds, std::int64_t deadline_ns);
 
 } // namespace iio_stream::sys

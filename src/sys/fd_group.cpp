@@ -18,7 +18,7 @@ FdGroup::FdGroup() : fd_(::epoll_create1(EPOLL_CLOEXEC))
 
 void FdGroup::add(int fd, short events)
 {
-    // The events of poll() have the same values here.
+    // The event flags of poll() and epoll have the same values.
     epoll_event event{};
     event.events = static_cast<std::uint32_t>(events);
     if (::epoll_ctl(fd_.get(), EPOLL_CTL_ADD, fd, &event) < 0)

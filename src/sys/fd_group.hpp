@@ -5,12 +5,12 @@
 
 namespace iio_stream::sys {
 
-/// Several file descriptors to wait for as one (epoll): readable when one of them is ready.
+/// Combines several file descriptors into one (epoll), which is readable when any of them is ready.
 class FdGroup {
 public:
     FdGroup();
     int fd() const noexcept { return fd_.get(); }
-    void add(int fd, short events); ///< poll()'s
+    void add(int fd, short events); ///< `events` as for poll()
     void remove(int fd) noexcept;
 
 private:

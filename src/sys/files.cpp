@@ -110,7 +110,7 @@ void try_remove_file(const std::string& path) noexcept
 
 namespace {
 
-// Sorted names of the entries that `wanted` accepts.
+// Returns the sorted names of the entries that `wanted` accepts.
 template <typename Wanted>
 std::vector<std::string> list_if(const std::string& path, Wanted&& wanted)
 {
@@ -137,7 +137,7 @@ std::vector<std::string> list_directory(const std::string& path)
 std::vector<std::string> list_files(const std::string& path)
 {
     return list_if(path, [&](const std::string& name, unsigned char type) {
-        if (type != DT_UNKNOWN && type != DT_LNK) // a device has hundreds of files: ask for few
+        if (type != DT_UNKNOWN && type != DT_LNK) // avoid stat(): a device has hundreds of files
             return type == DT_REG;
         struct stat status {};
         return ::stat((path + "/" + name).c_str(), &status) == 0 && S_ISREG(status.st_mode);
@@ -162,7 +162,8 @@ std::vector<std::string> holders_of(const std::string& path)
             std::array<char, 4096> target;
             const ssize_t length =
                 ::readlink((process + "/fd/" + fd).c_str(), target.data(), target.size());
-            // By inode as well: it may have other names, or be visible in other mounts.
+            // Compare inodes as well, because the file can have other names or be visible in other
+            // mounts.
             if (length <= 0 || target[0] != '/')
                 continue;
             struct stat held {};

@@ -15,8 +15,9 @@ UniqueFd open_file(const std::string& path, int flags, unsigned mode = 0);
 /// Reads a small file whole, without the trailing newline; nullopt if it does not exist.
 std::optional<std::string> read_text(const std::string& path);
 
-/// The number at the start of a small open file, read again; nullopt, with errno, if it cannot be
-/// read, and with EINVAL if it is not a number. Allocates nothing.
+/// Reads a small open file from its start and returns the number at its beginning. Returns nullopt
+/// and sets errno if the file cannot be read; errno is EINVAL if there is no number. Does not
+/// allocate memory.
 std::optional<double> read_number(int fd) noexcept;
 
 /// Writes a small file (sysfs, debugfs) in one write(); throws "write PATH: …".
@@ -24,24 +25,25 @@ void write_text(const std::string& path, const std::string& text);
 
 void make_directories(const std::string& path);
 
-/// Writes a new file and renames it to `path`: readers see the old one or the new one, never a
-/// part.
+/// Writes a new file and renames it to `path`: readers see the old file or the new one, never a
+/// partial one.
 void replace_file(const std::string& path, const std::string& text);
 
-/// Removes a file or a link, if there is one; throws "unlink PATH: …" if it stays.
+/// Removes a file or link if it exists; throws "unlink PATH: …" if it cannot be removed.
 void remove_file(const std::string& path, const std::string& hint = {});
 
-/// Removes a file if it exists and may be removed.
+/// Removes a file if it exists and this process has permission to remove it.
 void try_remove_file(const std::string& path) noexcept;
 
-/// The names in a directory, sorted; empty if there is none.
+/// Returns the sorted names in a directory; empty if the directory does not exist.
 std::vector<std::string> list_directory(const std::string& path);
-/// Those of plain files alone.
+/// Returns only the names of regular files.
 std::vector<std::string> list_files(const std::string& path);
 
 bool path_exists(const std::string& path);
 
-/// "PID NAME" of each process that has `path` open, as far as this user may see.
+/// Returns "PID NAME" of each process that has `path` open, limited to the processes that this user
+/// can inspect.
 std::vector<std::string> holders_of(const std::string& path);
 
 } // namespace iio_stream::sys

@@ -17,7 +17,7 @@ namespace iio_stream::sys {
 
 namespace {
 
-// "Hugepagesize:    2048 kB" → 2048
+// Parses a line such as "Hugepagesize:    2048 kB" and returns 2048.
 std::uint64_t meminfo(const std::string& text, const std::string& key)
 {
     const std::size_t at = text.find(key);
@@ -26,7 +26,7 @@ std::uint64_t meminfo(const std::string& text, const std::string& key)
     return std::strtoull(text.c_str() + at + key.size(), nullptr, 10);
 }
 
-// Saturate: a 32-bit program cannot address more anyway.
+// Saturates, because a 32-bit program cannot address more anyway.
 std::size_t at_most_all(std::uint64_t bytes)
 {
     return static_cast<std::size_t>(std::min<std::uint64_t>(bytes, SIZE_MAX));
@@ -95,7 +95,7 @@ bool memory_may_bounce()
         std::uint64_t value = 0;
         if (words >> key >> value; key == "present")
             present = value;
-        // A zone's pages follow its first; holes push its end up.
+        // The pages of a zone follow its first page; holes only move its end further up.
         else if (key == "start_pfn:" && present != 0 && (value + present) * page > kDmaReach)
             return true;
     }
@@ -142,7 +142,7 @@ std::string udev_hint()
         R"(KERNEL=="udmabuf", GROUP="plugdev", MODE="0660")",
         R"(SUBSYSTEM=="usb", ENV{DEVTYPE}=="usb_device", ATTR{idVendor}=="1d6b", )"
         R"(ATTR{idProduct}=="0104", GROUP="plugdev", MODE="0660", TAG+="uaccess")"};
-    std::string command = "printf '%s\\n'"; // not every shell's echo knows \n
+    std::string command = "printf '%s\\n'"; // not every shell's echo interprets \n
     for (const char* rule : kRules)
         command += std::string(" '") + rule + "'";
     return command + " | sudo tee /etc/udev/rules.d/70-iio-stream.rules && "

@@ -240,7 +240,7 @@ bool has_name(int fd, const std::string& path)
 
 void sync_data(int fd, const std::string& path)
 {
-    // EINVAL, EROFS: a pipe, socket or device, which has nothing to sync.
+    // Pipes, sockets and devices have nothing to sync and return EINVAL or EROFS.
     if (::fdatasync(fd) < 0 && errno != EINVAL && errno != EROFS)
         fail(errno, "fdatasync", path);
 }

@@ -6,7 +6,7 @@
 
 namespace iio_stream::sys {
 
-/// Owns one file descriptor. No conversion to bool or int: ask get().
+/// Owns one file descriptor. It does not convert to bool or int; call get().
 class UniqueFd {
 public:
     UniqueFd() = default;

@@ -9,9 +9,9 @@
 
 namespace iio_stream::sys {
 
-/// An io_uring.
+/// Owns an io_uring.
 struct Uring {
-    /// For what is done with `path`. Throws Error.
+    /// `path` is the object that an Error names. Throws Error.
     Uring(const std::string& path, std::size_t requests)
     {
         const int error = ::io_uring_queue_init(static_cast<unsigned>(requests), &ring, 0);

@@ -9,11 +9,12 @@ namespace iio_stream::sys {
 namespace {
 
 constexpr int kSignal = SIGURG;
-constexpr long kAgainNs = 10'000'000; ///< for a call that had not started at the deadline
+constexpr long kAgainNs = 10'000'000; ///< interval of further signals, for a call that starts after
+                                      ///< the deadline
 
 void do_nothing(int) {}
 
-// The default is to discard it, and a discarded signal interrupts nothing.
+// By default the signal is discarded, and a discarded signal does not interrupt a call.
 void take_signal() noexcept
 {
     struct sigaction action {};
@@ -37,11 +38,11 @@ CallDeadline::CallDeadline(std::int64_t ns) noexcept
     sigevent event{};
     event.sigev_notify = SIGEV_THREAD_ID;
     event.sigev_signo = kSignal;
-    event._sigev_un._tid = ::gettid(); // glibc has no other name for it
+    event._sigev_un._tid = ::gettid(); // glibc has no other name for this field
     armed_ = ::timer_create(CLOCK_MONOTONIC, &event, &timer_) == 0;
     if (!armed_)
         return;
-    ns = std::max<std::int64_t>(ns, 1); // 0 would mean never
+    ns = std::max<std::int64_t>(ns, 1); // 0 would disarm the timer
     itimerspec when{};
     when.it_value = {static_cast<time_t>(ns / 1'000'000'000),
                      static_cast<long>(ns % 1'000'000'000)};

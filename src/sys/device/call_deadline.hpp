@@ -7,9 +7,10 @@
 
 namespace iio_stream::sys {
 
-/// Puts a deadline on a system call that has none: while it lives, and from `ns` on, calls that
-/// wait on this thread are interrupted and return EINTR. By SIGURG, which is ignored by default and
-/// may arrive without cause; a handler the program has installed for it stays.
+/// Sets a deadline for system calls that have none. During its lifetime, starting after `ns`,
+/// system calls that wait on this thread are interrupted and return EINTR. It uses SIGURG, which is
+/// ignored by default and can arrive without cause. A handler that the program has installed for
+/// SIGURG stays in place.
 /// Thread: one.
 class CallDeadline {
 public:

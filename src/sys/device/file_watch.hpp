@@ -8,18 +8,18 @@
 
 namespace iio_stream::sys {
 
-/// Notices writes to files by any program, including those in sysfs; not changes by the kernel
-/// itself. If the system provides no watch, nothing is noticed.
-/// Some kernels take milliseconds to close a watch, so it exists only from begin() on.
+/// Detects writes to files, including those in sysfs, by any program. It does not detect changes by
+/// the kernel itself. If the system does not support watches, it detects nothing. Some kernels take
+/// milliseconds to close a watch, so it is created only by begin().
 class FileWatch {
 public:
-    /// A folder means the files in it.
+    /// Adds a file, or a folder to watch all files in it.
     void add(const std::string& path) { paths_.push_back(path); }
-    /// Notices writes from now on.
+    /// Detects writes from now on.
     void begin() noexcept;
-    /// Readable after a file was written; -1 without a watch.
+    /// Returns a file descriptor that is readable after a file was written; -1 without a watch.
     int fd() const noexcept { return fd_.get(); }
-    /// Whether one was written since the last call.
+    /// Returns whether a file has been written since the last call.
     bool take() noexcept;
 
 private:

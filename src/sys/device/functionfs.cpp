@@ -62,7 +62,7 @@ std::optional<FfsEvent> ffs_event(int ep0_fd, const std::string& path)
     ssize_t got;
     do
         got = ::read(ep0_fd, &event, sizeof event);
-    while (got < 0 && (errno == EINTR || errno == EIDRM)); // a request the host cancelled
+    while (got < 0 && (errno == EINTR || errno == EIDRM)); // EIDRM: the host cancelled a request
     if (got < 0 && errno != EAGAIN)
         fail(errno, "read", path);
     if (got < static_cast<ssize_t>(sizeof event))
@@ -75,10 +75,11 @@ std::optional<FfsEvent> ffs_event(int ep0_fd, const std::string& path)
 
 namespace {
 
-/// How long a host may take to finish a request; a controller does it without a pause.
+/// The time limit for a host to finish a request. A host controller normally finishes it without
+/// delay.
 constexpr std::int64_t kStageNs = 1'000'000'000;
 
-// With O_NONBLOCK ep0 is EAGAIN while another thread opens or closes an endpoint.
+// With O_NONBLOCK, ep0 returns EAGAIN while another thread opens or closes an endpoint.
 template <typename Call>
 ssize_t when_free(Call call) noexcept
 {
@@ -92,9 +93,9 @@ ssize_t when_free(Call call) noexcept
 }
 
 // FunctionFS waits for data and status stages without a time limit, even with O_NONBLOCK, and holds
-// the lock that reading events needs. A host that cancelled its request, or a hostile one, never
-// completes them. After a signal FunctionFS dequeues its transfer but still treats each read as
-// part of that stage, not as a read of events, until the request is stalled.
+// the lock that is needed to read events. A host that has cancelled its request, or a hostile host,
+// never completes these stages. After a signal, FunctionFS dequeues its transfer but still treats
+// each read as part of that stage, not as a read of events, until the request is stalled.
 template <typename Call>
 ssize_t within_stage(int ep0_fd, bool to_host, Call call) noexcept
 {
@@ -107,7 +108,7 @@ ssize_t within_stage(int ep0_fd, bool to_host, Call call) noexcept
 
 } // namespace
 
-// FunctionFS stalls on a read or write in the wrong direction.
+// FunctionFS stalls a request on a read or write in the wrong direction.
 void ffs_stall(int ep0_fd, bool to_host) noexcept
 {
     (void)when_free(
@@ -130,7 +131,8 @@ bool ffs_receive(int ep0_fd, std::span<std::byte> data) noexcept
            static_cast<ssize_t>(data.size());
 }
 
-// FunctionFS takes ep0's lock, and with O_NONBLOCK does not wait for who is at a request.
+// open() takes the lock of ep0. With O_NONBLOCK it would not wait for a thread that handles a
+// request.
 UniqueFd ffs_open_endpoint(const std::string& path)
 {
     UniqueFd fd = open_file(path, O_RDWR);
@@ -139,7 +141,7 @@ UniqueFd ffs_open_endpoint(const std::string& path)
     return fd;
 }
 
-// An endpoint, too, halts on I/O in the wrong direction.
+// An endpoint also halts on I/O in the wrong direction.
 void ffs_halt_out(int endpoint_fd) noexcept
 {
     [[maybe_unused]] auto result = ::write(endpoint_fd, nullptr, 0);

@@ -11,15 +11,15 @@
 
 namespace iio_stream::sys {
 
-/// FUNCTIONFS_DMABUF_ATTACH. Only after ENABLE, never after UNBIND. 0, or the errno: EPERM means a
-/// controller without scatter-gather, ENOTTY a kernel before 6.9.
+/// FUNCTIONFS_DMABUF_ATTACH. Call it only after ENABLE, never after UNBIND. Returns 0 or the errno:
+/// EPERM means a controller without scatter-gather, and ENOTTY means a kernel before 6.9.
 int ffs_attach(int endpoint_fd, int dmabuf_fd) noexcept;
 
-/// FUNCTIONFS_DMABUF_TRANSFER. After UNBIND it crashes the kernel. 0, or the errno: EAGAIN or
-/// ESHUTDOWN if the endpoint is disabled.
+/// FUNCTIONFS_DMABUF_TRANSFER. After UNBIND, it crashes the kernel. Returns 0 or the errno: EAGAIN
+/// or ESHUTDOWN if the endpoint is disabled.
 int ffs_transfer(int endpoint_fd, int dmabuf_fd, std::size_t bytes) noexcept;
 
-/// A control request's first eight bytes.
+/// The first eight bytes of a control request.
 struct UsbSetup {
     std::uint8_t type, request;
     std::uint16_t value, index, length;
@@ -29,17 +29,19 @@ struct UsbSetup {
 struct FfsEvent {
     enum class Kind { bind, unbind, enable, disable, setup, suspend, resume };
     Kind kind;
-    UsbSetup setup; ///< of Kind::setup
+    UsbSetup setup; ///< valid for Kind::setup
 };
 
-/// The next event of a non-blocking ep0; nullopt if there is none.
+/// Returns the next event of a non-blocking ep0; nullopt if there is none.
 std::optional<FfsEvent> ffs_event(int ep0_fd, const std::string& path);
 
-/// Answers the host's request: with data, with an empty status stage, or with STALL. No error if
-/// the host no longer waits for it; a host that does not complete it within a second gets STALL.
+/// Answer the host's request with data, with an empty status stage, or with STALL. It is not an
+/// error if the host has cancelled the request. A host that does not complete the request within a
+/// second gets STALL.
 void ffs_reply(int ep0_fd, std::span<const std::byte> data) noexcept;
 void ffs_accept(int ep0_fd) noexcept;
-/// Accepts a request with the data the host sends; false if it has given up.
+/// Accepts a request and receives the data that the host sends. Returns false if the host has given
+/// up.
 bool ffs_receive(int ep0_fd, std::span<std::byte> data) noexcept;
 void ffs_stall(int ep0_fd, bool to_host) noexcept;
 

@@ -42,7 +42,7 @@ std::size_t iio_blocks_alloc(int fd, std::size_t& bytes, std::size_t count, int&
     uapi::iio_buffer_block_alloc_req request{
         .type = 0, .size = static_cast<__u32>(bytes), .count = static_cast<__u32>(count), .id = 0};
     error = call(fd, uapi::kIioBlockAlloc, &request);
-    // With a size of 0 the kernel leaves the count as it was and makes nothing.
+    // If the size becomes 0, the kernel leaves the count unchanged but allocates nothing.
     if (error != 0 || request.size == 0)
         return 0;
     bytes = request.size;
@@ -80,8 +80,8 @@ std::optional<IioBlock> iio_block_dequeue(int fd, int& error) noexcept
 
 void* map_iio_block(int fd, const IioBlock& block, bool writable, void* place)
 {
-    // The kernel wants exactly the access of the buffer's direction: reading for input, writing for
-    // output.
+    // The kernel requires exactly the access of the buffer's direction: reading for input, writing
+    // for output.
     const int access = writable ? PROT_READ | PROT_WRITE : PROT_READ;
     void* const data =
         ::mmap(place, block.bytes, access, MAP_SHARED | (place != nullptr ? MAP_FIXED : 0), fd,

@@ -68,7 +68,7 @@ Attach iio_attach(int buffer_fd, int dmabuf_fd, int& error)
     case EINVAL:
     case ENOSYS:
     case EIO:    // the DMA cannot map this memory
-    case ENOMEM: // no space to map it
+    case ENOMEM: // there is no address space to map it
         return Attach::refused;
     case EBUSY:
         return Attach::busy;

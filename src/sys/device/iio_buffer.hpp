@@ -9,33 +9,35 @@
 
 namespace iio_stream::sys {
 
-/// IIO_BUFFER_GET_FD: the file of buffer `index` of an open /dev/iio:deviceN. Made non-blocking:
-/// ENQUEUE on a blocking one waits up to 5 s for other devices' fences.
+/// IIO_BUFFER_GET_FD: returns the file of buffer `index` of an open /dev/iio:deviceN. The file is
+/// set to non-blocking, because ENQUEUE on a blocking file waits up to 5 s for the fences of other
+/// devices.
 UniqueFd iio_buffer_fd(int device_fd, const std::string& device, int index);
 
-/// Processes ("1234 iiod") that have a buffer's file open without its device's, as libiio 1.x does.
-/// /dev does not show them, and closing the device file then frees their blocks on Analog Devices'
-/// kernels before May 2026. Which buffer it is cannot be known. Only root sees the processes of
-/// others.
+/// Returns the processes ("1234 iiod") that have the file of a buffer open but not the file of its
+/// device, as libiio 1.x does. The files in /dev do not show them, and on Analog Devices' kernels
+/// before May 2026, closing the device file frees their blocks. It is not possible to determine
+/// which buffer they have open. Only root sees the processes of other users.
 std::vector<std::string> iio_buffer_holders();
 
-/// How a driver answered ATTACH: expected outcomes, hence values.
+/// The result of ATTACH. These outcomes are expected, so they are values and not exceptions.
 enum class Attach { done, refused, busy };
 
-/// IIO_BUFFER_DMABUF_ATTACH. `refused` (with errno left in `error`) is how kernels and drivers
-/// without the interface answer: EPERM, ENODEV, ENOTTY, EINVAL, ENOSYS.
+/// IIO_BUFFER_DMABUF_ATTACH. Returns `refused`, with the errno in `error`, if the kernel or driver
+/// lacks the interface (EPERM, ENODEV, ENOTTY, EINVAL, ENOSYS) or the DMA cannot map the memory
+/// (EIO, ENOMEM).
 Attach iio_attach(int buffer_fd, int dmabuf_fd, int& error);
 
-/// IIO_BUFFER_DMABUF_DETACH; it fails only if nothing is attached any more.
+/// IIO_BUFFER_DMABUF_DETACH. It fails only if the DMABUF is no longer attached.
 void iio_detach(int buffer_fd, int dmabuf_fd) noexcept;
 
-/// IIO_BUFFER_DMABUF_ENQUEUE. Returns 0 or the errno: the caller decides about EBUSY and ENOMEM.
-/// `cyclic` (output only): repeat until the buffer is disabled. Linux before 7.3 accepts the flag
-/// and plays the block once.
+/// IIO_BUFFER_DMABUF_ENQUEUE. Returns 0 or the errno; the caller handles EBUSY and ENOMEM. With
+/// `cyclic` (output only), the device repeats the block until the buffer is disabled. Linux before
+/// 7.3 accepts the flag but plays the block once.
 int iio_enqueue(int buffer_fd, int dmabuf_fd, std::size_t bytes, bool cyclic = false) noexcept;
 
-/// Whether the buffer takes DMABUFs: ATTACH of fd -1 answers EBADF if it does.
-/// Returns 0, or the errno that says it does not.
+/// Returns 0 if the buffer accepts DMABUFs, and otherwise the errno of the refusal. The test is
+/// ATTACH of fd -1, which fails with EBADF if the buffer accepts DMABUFs.
 int iio_dmabuf_unsupported(int buffer_fd) noexcept;
 
 } // namespace iio_stream::sys

@@ -8,8 +8,8 @@
 
 namespace iio_stream::sys {
 
-/// The messages that the kernel has logged since that CLOCK_MONOTONIC time; nullopt if this user
-/// cannot read them. The log's clock may differ from it by a millisecond.
+/// Returns the messages that the kernel has logged since this CLOCK_MONOTONIC time; nullopt if this
+/// user cannot read them. The log's clock can differ from CLOCK_MONOTONIC by a millisecond.
 std::optional<std::vector<std::string>> kernel_log_since(std::int64_t monotonic_ns);
 
 } // namespace iio_stream::sys

@@ -52,7 +52,7 @@ find_mount(const std::function<bool(const std::string& name, const std::string& 
 {
     std::istringstream lines{read_text("/proc/self/mounts").value_or("")};
     std::string line;
-    std::optional<std::pair<std::string, std::string>> found; // the last one is on top
+    std::optional<std::pair<std::string, std::string>> found; // the last mount is on top
     while (std::getline(lines, line)) {
         std::istringstream words{line};
         std::string name, path, type;

@@ -6,19 +6,22 @@
 
 namespace iio_stream::sys {
 
-void make_directory(const std::string& path); ///< must not exist
+void make_directory(const std::string& path); ///< the directory must not exist
 void make_link(const std::string& target, const std::string& path);
-/// No error if it does not exist; throws if it cannot be removed.
+/// Removes a directory. It is not an error if the directory does not exist; throws if it cannot be
+/// removed.
 void remove_directory(const std::string& path);
 
 void mount_functionfs(const std::string& name, const std::string& path);
-void unmount(const std::string& path); ///< at once, even with files open there (MNT_DETACH)
+void unmount(const std::string& path); ///< unmounts at once, even with open files in the mount
+                                       ///< (MNT_DETACH)
 
-/// The device name of the FunctionFS mounted at `path`, if there is one.
+/// Returns the device name of the FunctionFS mounted at `path`, if there is one.
 std::optional<std::string> functionfs_at(const std::string& path);
-/// Where the FunctionFS of that name is mounted.
+/// Returns the mount point of the FunctionFS of that name, if it is mounted.
 std::optional<std::string> functionfs_mount(const std::string& name);
 
-bool signal_process(int pid, int number) noexcept; ///< false if there is no such process
+bool signal_process(int pid, int number) noexcept; ///< false if the process does not exist or
+                                                   ///< cannot be signalled
 
 } // namespace iio_stream::sys

@@ -11,7 +11,7 @@ namespace iio_stream::sys {
 
 int aio_setup(std::size_t requests, aio_context_t& context) noexcept
 {
-    context = 0; // what the kernel wants to see
+    context = 0; // the kernel requires this initial value
     return ::syscall(__NR_io_setup, static_cast<unsigned>(requests), &context) == 0 ? 0 : errno;
 }
 
@@ -28,13 +28,13 @@ int aio_submit(aio_context_t context, iocb& request) noexcept
 
 std::size_t aio_take(aio_context_t context, std::span<io_event> events) noexcept
 {
-    // No time, in whatever width this call has for it: 32-bit processors have several.
+    // A timeout of zero in any width: 32-bit processors have several variants of this call.
     const std::array<std::uint64_t, 2> at_once{};
     long count = 0;
     do
         count = ::syscall(__NR_io_getevents, context, 0L, static_cast<long>(events.size()),
                           events.data(), at_once.data());
-    while (count < 0 && errno == EINTR); // what is complete would never be announced again
+    while (count < 0 && errno == EINTR); // the completion would not be signalled again
     return count > 0 ? static_cast<std::size_t>(count) : 0;
 }
 

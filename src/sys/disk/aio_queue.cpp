@@ -34,7 +34,7 @@ public:
     bool may_block() const noexcept override
     {
         return true;
-    } // io_submit() may, and allocate() does
+    } // io_submit() can block, and allocate() does
     void write(std::span<const std::byte> data, std::uint64_t offset, std::size_t buffer,
                std::size_t tag) override;
     void read(std::span<std::byte> data, std::uint64_t offset, std::size_t buffer,
@@ -51,10 +51,10 @@ private:
     int fd_;
     std::string path_;
     Context owner_;
-    std::vector<iocb> requests_; ///< by tag
+    std::vector<iocb> requests_; ///< indexed by tag
     std::vector<io_event> events_;
-    std::size_t next_ = 0, count_ = 0;   ///< the events_ not taken yet
-    std::optional<Completed> allocated_; ///< the same for an allocation
+    std::size_t next_ = 0, count_ = 0;   ///< the range of events_ that has not been taken
+    std::optional<Completed> allocated_; ///< a completed allocation that has not been taken
     Event done_;
 };
 
@@ -110,7 +110,7 @@ std::optional<Completed> AioQueue::take()
     if (allocated_)
         return std::exchange(allocated_, std::nullopt);
     if (next_ == count_) {
-        done_.clear(); // before looking: a later completion sets it again
+        done_.clear(); // before the call, because a later completion sets it again
         next_ = 0;
         count_ = aio_take(owner_.context, events_);
         if (count_ == 0)

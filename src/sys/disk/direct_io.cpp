@@ -21,7 +21,8 @@ namespace {
 
 constexpr std::size_t kSafeAlign = 4096; ///< a page, and the largest sector in use
 
-// If statx() cannot say: file systems that have done direct I/O for years.
+// The file systems that are assumed to support direct I/O if statx() does not report it; they have
+// supported it for years.
 constexpr std::array<long, 2> kKnown = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC};
 
 std::string folder_of(const std::string& path)
@@ -37,11 +38,11 @@ DirectIo refused(std::string why)
     return {0, 0, std::move(why)};
 }
 
-// The file itself if it exists, else an unnamed one in the same folder.
+// Opens the file itself if it exists, and otherwise an unnamed file in the same folder.
 UniqueFd open_sample(const std::string& path)
 {
     UniqueFd fd{::open(path.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC)};
-    if (!fd.valid() && errno == EACCES) // it may still be writable
+    if (!fd.valid() && errno == EACCES) // the file can still be writable
         fd = UniqueFd{::open(path.c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC)};
     if (!fd.valid() && errno == ENOENT)
         fd = UniqueFd{
@@ -65,7 +66,7 @@ DirectIo direct_io_at(const std::string& path)
         return refused("it is not a regular file");
     if ((status.stx_mask & STATX_DIOALIGN) != 0) {
         if (status.stx_dio_offset_align == 0)
-            return refused("the file system does no direct I/O on this file");
+            return refused("the file system supports no direct I/O on this file");
         return {std::max<std::size_t>(status.stx_dio_mem_align, 1), status.stx_dio_offset_align,
                 ""};
     }
@@ -88,7 +89,7 @@ try {
     if (result < 0 || status.f_blocks == 0)
         return SIZE_MAX;
     return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
-} catch (const std::exception&) { // no memory
+} catch (const std::exception&) { // out of memory
     return SIZE_MAX;
 }
 

@@ -15,7 +15,7 @@ namespace iio_stream::sys {
 
 void forget_pages(int fd, const std::string& path)
 {
-    sync_file(fd, path); // dirty pages would stay
+    sync_file(fd, path); // dirty pages would stay in the cache
     (void)::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 }
 
@@ -30,7 +30,7 @@ std::optional<Extent> next_data(int fd, const std::string& path, std::uint64_t f
     return Extent{static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end)};
 }
 
-// Tried on an unnamed file in the same folder.
+// Tests an unnamed file in the same folder.
 bool reports_holes(const std::string& path) noexcept
 {
     constexpr off_t kTrial = 1 << 20;
@@ -40,7 +40,8 @@ bool reports_holes(const std::string& path) noexcept
             ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)};
         if (!fd.valid())
             return false;
-        // As a recording is: preallocated where possible, else just extended.
+        // Treat the file like a recording: preallocate it if possible, and otherwise only extend
+        // it.
         if (::fallocate(fd.get(), 0, 0, kTrial) < 0 && ::ftruncate(fd.get(), kTrial) < 0)
             return false;
         return ::lseek(fd.get(), 0, SEEK_HOLE) == 0;

@@ -23,7 +23,7 @@ std::string knob(const char* path)
     return text;
 }
 
-// A seccomp filter may answer anything: EPERM, or ENOSYS as containers do.
+// A seccomp filter can return any errno: EPERM, or ENOSYS as in containers.
 bool filtered()
 {
     return read_text("/proc/self/status").value_or("").find("\nSeccomp:\t2\n") != std::string::npos;
@@ -34,7 +34,7 @@ IoRefusal refusal_of(const char* call, int error)
     IoRefusal refusal{error, std::string(call) + ": " + std::strerror(error), ""};
     if ((error == EPERM || error == ENOSYS) && filtered()) {
         refusal.why += " (a seccomp filter on this process)";
-        refusal.fix = "let the container's seccomp profile pass it";
+        refusal.fix = "allow it in the container's seccomp profile";
     } else if (error == ENOSYS) {
         refusal.why += " (the kernel is built without it)";
     }

@@ -15,9 +15,9 @@ struct IoRefusal {
     bool refused() const noexcept { return error != 0; }
 };
 
-/// For io_uring.
+/// Tests io_uring.
 IoRefusal io_uring_refusal();
-/// For libaio with that many requests in flight.
+/// Tests the kernel's older asynchronous I/O (libaio) with that many requests in flight.
 IoRefusal aio_refusal(std::size_t requests);
 
 } // namespace iio_stream::sys

@@ -26,7 +26,7 @@ std::string fresh_of(const std::string& path)
     return path + ".new";
 }
 
-// Errors name the file that is wanted.
+// Errors name the final file, not the temporary one.
 UniqueFd open_fresh(const std::string& path)
 try {
     return open_file(fresh_of(path), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0666);
@@ -35,8 +35,9 @@ try {
                 error.hint());
 }
 
-// 0, or the errno. Some file systems have no RENAME_NOREPLACE: there a hard link does it, and where
-// there are no links either (FAT), checking first is the best there is.
+// Renames a file if the new name does not exist. Returns 0 or the errno. On file systems without
+// RENAME_NOREPLACE it uses a hard link. If the file system also lacks hard links (FAT), it can only
+// check first whether the name exists.
 int rename_to_free(const std::string& from, const std::string& to)
 {
     if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0)
@@ -52,7 +53,8 @@ int rename_to_free(const std::string& from, const std::string& to)
     return ::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
 }
 
-// Puts the new name on the disk, too. A file system that cannot sync a directory does without.
+// Writes the new name to the disk as well. Errors of file systems that cannot sync a directory are
+// ignored.
 void sync_directory_of(const std::string& path)
 {
     const std::string folder = std::filesystem::path(path).parent_path().string();
@@ -66,7 +68,7 @@ void sync_directory_of(const std::string& path)
 
 std::optional<std::string> read_whole(const std::string& path, std::size_t most)
 {
-    // A FIFO's open() would wait for a writer.
+    // Without O_NONBLOCK, open() of a FIFO would wait for a writer.
     const UniqueFd fd{::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)};
     if (!fd.valid() && (errno == ENOENT || errno == ENOTDIR))
         return std::nullopt;
@@ -88,7 +90,7 @@ std::optional<std::string> read_whole(const std::string& path, std::size_t most)
 
 void reserve_publish(const std::string& path) noexcept
 {
-    // Above RLIMIT_FSIZE the kernel would send SIGXFSZ, which ends the process.
+    // For a size above RLIMIT_FSIZE, the kernel would send SIGXFSZ, which ends the process.
     if (file_size_limit() < kReserve)
         return;
     const UniqueFd fd{::open(fresh_of(path).c_str(),
@@ -116,7 +118,7 @@ void publish_file(const std::string& path, const std::string& text, Existing exi
     int error = 0;
     try {
         const UniqueFd fd = open_fresh(path);
-        (void)try_lock(fd.get(), Lock::exclusive); // for clear_publish()
+        (void)try_lock(fd.get(), Lock::exclusive); // protects the file from clear_publish()
         std::size_t done = 0;
         (void)write_all(fd.get(), fresh, std::as_bytes(std::span(text)), -1, done);
         sync_file(fd.get(), fresh);

@@ -7,14 +7,16 @@ namespace iio_stream::sys {
 
 #if defined(__x86_64__) || defined(__i386__)
 
-void write_caches_back(std::span<const std::byte>, std::size_t) {} // its DMA is always coherent
+void write_caches_back(std::span<const std::byte>, std::size_t) {} // on x86, DMA is always coherent
 
 #elif defined(__aarch64__)
 
 void write_caches_back(std::span<const std::byte> bytes, std::size_t step)
 {
     for (std::size_t at = 0; at < bytes.size(); at += step)
-        asm volatile("dc civac, %0" ::"r"(bytes.data() + at) : "memory"); // Linux lets programs
+        asm volatile("dc civac, %0" ::"r"(bytes.data() + at)
+                     : "memory"); // Linux permits this in
+                                  // user space
     asm volatile("dsb sy" ::: "memory");
 }
 
@@ -22,7 +24,8 @@ void write_caches_back(std::span<const std::byte> bytes, std::size_t step)
 
 void write_caches_back(std::span<const std::byte>, std::size_t)
 {
-    // User space has no instruction for it: reading twice more than the caches hold evicts it.
+    // User space has no instruction for this. Reading more data than the caches hold, twice, evicts
+    // the lines.
     constexpr std::size_t kBytes = std::size_t{16} << 20, kLine = 32;
     const std::vector<unsigned char> other(kBytes, 1);
     volatile unsigned sum = 0;

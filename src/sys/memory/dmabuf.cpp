@@ -21,7 +21,7 @@ namespace iio_stream::sys {
 
 namespace {
 
-// EINTR and EAGAIN are the kernel's way of asking for the same call again.
+// After EINTR or EAGAIN, the same call must be repeated.
 int retry_ioctl(int fd, unsigned long request, void* argument)
 {
     int result;
@@ -59,9 +59,10 @@ UniqueFd sealed_memfd(std::size_t bytes, std::size_t huge_bytes)
         return {};
     if (!fd.valid())
         fail(errno, "memfd_create", std::to_string(bytes) + " bytes");
-    // fallocate, not ftruncate: it takes the pages now, so that a lack of memory or of huge pages
-    // is an errno here and not a SIGBUS at the first access. With huge pages it may be interrupted
-    // (EINTR) without a signal, by the end of an io_uring that the thread has just closed.
+    // fallocate() after ftruncate() allocates the pages now, so that a lack of memory or of huge
+    // pages gives an errno here and not a SIGBUS at the first access. With huge pages, it can be
+    // interrupted (EINTR) without a signal, by the end of an io_uring that the thread has just
+    // closed.
     const int error = ::ftruncate(fd.get(), static_cast<off_t>(bytes)) < 0
                           ? errno
                           : allocate_file(fd.get(), 0, bytes);
@@ -119,7 +120,8 @@ void dmabuf_end_cpu(int dmabuf_fd, CpuAccess access) noexcept
 
 UniqueFd dmabuf_export_sync_file(int dmabuf_fd)
 {
-    // WRITE asks for the fences of readers too, hence serves capture and playback alike.
+    // DMA_BUF_SYNC_WRITE exports the fences of readers too, so it works for both capture and
+    // playback.
     dma_buf_export_sync_file request{.flags = DMA_BUF_SYNC_WRITE, .fd = -1};
     if (retry_ioctl(dmabuf_fd, DMA_BUF_IOCTL_EXPORT_SYNC_FILE, &request) < 0)
         fail(errno, "DMA_BUF_IOCTL_EXPORT_SYNC_FILE", "dmabuf fd " + std::to_string(dmabuf_fd));

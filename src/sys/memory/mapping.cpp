@@ -14,7 +14,8 @@ namespace iio_stream::sys {
 
 namespace {
 
-// Reserves an address range of `bytes` aligned to `align`, to map over; nullptr = anywhere.
+// Reserves an address range of `bytes`, aligned to `align`, to map over. Returns nullptr if `align`
+// is 0, which means that any address will do, or if the reservation fails.
 void* reserve(std::size_t bytes, std::size_t align)
 {
     if (align == 0)
@@ -38,7 +39,7 @@ Mapping Mapping::of_file(int fd, std::size_t bytes, std::size_t offset, Access a
 {
     const int prot = access == Access::read_only ? PROT_READ : PROT_READ | PROT_WRITE;
     void* const place = reserve(bytes, align);
-    // MAP_POPULATE: a page fault mid-stream is a dropout some day.
+    // MAP_POPULATE avoids page faults during a stream, which would cause dropouts.
     const int flags = MAP_SHARED | MAP_POPULATE | (place != nullptr ? MAP_FIXED : 0);
     void* data = ::mmap(place, bytes, prot, flags, fd, static_cast<off_t>(offset));
     if (data == MAP_FAILED) {
@@ -53,7 +54,7 @@ Mapping Mapping::of_file(int fd, std::size_t bytes, std::size_t offset, Access a
 bool Mapping::make_huge() const noexcept
 {
     constexpr int kCollapse = 25; // MADV_COLLAPSE: Linux 6.1, newer than Debian 12's libc
-    // Remapped with pages of that size, it need not be faulted in again.
+    // The kernel maps the huge pages at once, so they need not be faulted in again.
     return ::madvise(data_, bytes_, kCollapse) == 0;
 }
 
@@ -81,7 +82,8 @@ Mapping Mapping::of_transparent_pages(std::size_t bytes, std::size_t huge_bytes)
             ::munmap(place, bytes);
         fail(error, "mmap", std::to_string(bytes) + " bytes of plain pages");
     }
-    // Before the first touch: each fault then takes a huge page, if there is one.
+    // The advice comes before the first access, so that each fault takes a huge page if one is
+    // available.
     (void)::madvise(data, bytes, MADV_HUGEPAGE);
     auto* const pages = static_cast<volatile std::byte*>(data);
     for (std::size_t at = 0; at < bytes; at += 4096)
@@ -109,8 +111,7 @@ bool Mapping::replace(std::size_t offset, std::size_t bytes, bool keep) const no
     if (copy == MAP_FAILED)
         return false;
     std::memcpy(copy, place, bytes);
-    // mremap() exchanges the pages in one step: there is no moment at which the range is not
-    // mapped.
+    // mremap() exchanges the pages in one step, so the range is mapped at all times.
     if (::mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, place) != MAP_FAILED)
         return true;
     ::munmap(copy, bytes);

@@ -17,18 +17,18 @@ public:
     /// Throws an Error that names `object`.
     static Mapping of_file(int fd, std::size_t bytes, std::size_t offset, Access access,
                            const char* object, std::size_t align = 0);
-    /// Maps anonymous pages, pre-faulted; huge pages where `huge_bytes` is not 0, or an empty
-    /// Mapping if none can be had.
+    /// Maps anonymous pages, pre-faulted. If `huge_bytes` is not 0, it maps huge pages and returns
+    /// an empty Mapping if there are not enough.
     static Mapping of_pages(std::size_t bytes, std::size_t huge_bytes = 0);
     /// The same, aligned so that the kernel can use transparent huge pages.
     static Mapping of_transparent_pages(std::size_t bytes, std::size_t huge_bytes);
 
-    /// Reserves an address range for pages that are mapped into it later; until then any access to
-    /// it is a fault.
+    /// Reserves an address range for pages that are mapped into it later. Until then, any access to
+    /// it faults.
     static Mapping reserved(std::size_t bytes);
-    /// Replaces the pages of a part of the mapping at once by ordinary ones with the same content,
-    /// so that a reader on another thread sees no change; without `keep`, the range is reserved
-    /// again. False if there is no memory.
+    /// Atomically replaces the pages of a part of the mapping with ordinary pages that have the
+    /// same content, so that a reader on another thread sees no change. Without `keep`, the range
+    /// is reserved again. Returns false if there is not enough memory.
     bool replace(std::size_t offset, std::size_t bytes, bool keep) const noexcept;
 
     Mapping(Mapping&& other) noexcept
@@ -42,7 +42,8 @@ public:
     }
     ~Mapping();
 
-    /// Asks the kernel to collapse it into huge pages now; false unless it did so for all of it.
+    /// Requests that the kernel collapse the mapping into huge pages now. Returns true if it did so
+    /// for the whole mapping.
     bool make_huge() const noexcept;
 
     std::byte* data() const noexcept { return data_; }

@@ -30,7 +30,7 @@ std::optional<std::uint64_t> highest_address(std::span<const std::byte> mapping)
     std::uint64_t highest = 0;
     for (const std::uint64_t entry : entries) {
         if ((entry & kPresent) == 0 || (entry & kFrame) == 0)
-            return std::nullopt; // frame 0: not privileged to know
+            return std::nullopt; // frame 0: this process has no permission to read it
         highest = std::max(highest, (entry & kFrame) + 1);
     }
     return highest * page;

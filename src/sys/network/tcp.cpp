@@ -30,10 +30,10 @@ UniqueFd listen_at(const SocketAddress& address, const std::string& name, const 
 {
     UniqueFd fd(::socket(address.bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!fd.valid())
-        return fd; // such as IPv6 on a machine without it
+        return fd; // for example IPv6 on a machine without IPv6
     const int on = 1;
     ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (address.bytes.ss_family == AF_INET6) // IPv4 has a socket of its own
+    if (address.bytes.ss_family == AF_INET6) // IPv4 uses its own socket
         ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
     if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address.bytes), address.size) < 0 ||
         ::listen(fd.get(), kBacklog) < 0) {
@@ -57,7 +57,7 @@ HostPort HostPort::parse(const std::string& option, const std::string& text,
 {
     HostPort parsed{text, text, port};
     const std::size_t colon = text.rfind(':');
-    const bool many_colons = text.find(':') != colon; // an IPv6 address
+    const bool many_colons = text.find(':') != colon; // then it is an IPv6 address
     if (const std::size_t bracket = text.find(']'); text.starts_with('[') && bracket != text.npos) {
         parsed.host = text.substr(1, bracket - 1);
         if (bracket + 1 < text.size())
@@ -69,7 +69,7 @@ HostPort HostPort::parse(const std::string& option, const std::string& text,
     if (parsed.host.empty() && colon == 0)
         parsed.host = "localhost";
     if (parsed.host.empty() || !is_port(parsed.port))
-        fail_usage(option + text + " is no address",
+        fail_usage(option + text + " is not a valid address",
                    "HOST" + std::string(port.empty() ? "" : ", HOST") +
                        ":PORT, [IPv6]:PORT, :PORT, or * for all addresses");
     return parsed;
@@ -128,7 +128,7 @@ std::string peer_of(int fd)
 Listener::Listener(const HostPort& where, const std::string& in_use)
 {
     for (SocketAddress& one : resolve(where, Use::listen)) {
-        if (where.port == "0" && !sockets_.empty()) { // the same port for all
+        if (where.port == "0" && !sockets_.empty()) { // use the same port for all addresses
             const auto port =
                 htons(static_cast<std::uint16_t>(std::stoi(port_of(sockets_[0].get()))));
             if (one.bytes.ss_family == AF_INET6)

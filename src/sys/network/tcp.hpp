@@ -10,13 +10,13 @@
 
 namespace iio_stream::sys {
 
-/// A host and a port, as the user wrote them.
+/// A host and a port, as given by the user.
 struct HostPort {
     std::string text, host, port;
 
-    /// "localhost", "*" (all addresses), "HOST:PORT", "[::1]:PORT", ":PORT" (this machine). Throws
-    /// a usage Error that begins with `option` if it is none of these; `port` is the usual one, ""
-    /// if it must be given.
+    /// Parses "localhost", "*" (all addresses), "HOST:PORT", "[::1]:PORT" or ":PORT" (this
+    /// machine). Throws a usage Error that begins with `option` for any other text. `port` is the
+    /// default port; "" if the text must contain a port.
     static HostPort parse(const std::string& option, const std::string& text,
                           const std::string& port);
 };
@@ -30,41 +30,44 @@ struct SocketAddress {
 };
 
 enum class Use { listen, connect };
-/// All addresses of a host. Throws Error(device) if its name is unknown. Blocks as long as the
-/// resolver does.
+/// Returns all addresses of a host. Throws Error(device) if its name is unknown. Blocks for the
+/// duration of the resolver call.
 std::vector<SocketAddress> resolve(const HostPort& where, Use use);
 
-/// Listens at all addresses of a host.
+/// Listens on all addresses of a host.
 /// Thread: one at a time.
 class Listener {
 public:
-    /// Throws Error(device) if it cannot listen at one of the addresses; `in_use` is the hint if
-    /// another program does.
+    /// Skips addresses that this machine does not have. Throws Error(device) if listening on
+    /// another address fails or if no address is left. `in_use` is the hint for an address that
+    /// another program uses.
     Listener(const HostPort& where, const std::string& in_use);
 
     std::vector<int> fds() const;
     std::vector<std::string> addresses() const; ///< "127.0.0.1:30431"
-    /// A connection that waits at this descriptor; an invalid one if it has gone again.
+    /// Accepts a pending connection on this descriptor. Returns an invalid descriptor, with errno
+    /// set, on failure, for example if the peer has already closed the connection.
     static UniqueFd accept(int fd) noexcept;
 
 private:
     std::vector<UniqueFd> sockets_;
 };
 
-/// A connection that is being made: writable when it is, or has failed. Invalid, with errno, if it
-/// cannot be.
+/// Begins a connection. The returned socket becomes writable when the connection is established or
+/// has failed. It is invalid, with errno set, if the connection cannot be started.
 UniqueFd start_connecting(const SocketAddress& address) noexcept;
-/// The errno of a connection that is made, or has failed; 0 = it is good.
+/// Returns the errno of a connection attempt that has ended; 0 if the connection is established.
 int connect_error(int fd) noexcept;
 
-/// Has small messages sent at once. The kernel ends the connection if the peer acknowledges nothing
-/// for `silence_ns`, or if its idle machine has vanished.
+/// Makes the kernel send small messages at once. The kernel ends the connection if the peer
+/// acknowledges nothing for `silence_ns`, or if the peer's machine disappears while the connection
+/// is idle.
 void configure_connection(int fd, std::int64_t silence_ns) noexcept;
 
-/// How many bytes of the connection the peer's machine has acknowledged.
+/// Returns the number of bytes that the peer's machine has acknowledged.
 std::uint64_t acknowledged(int fd) noexcept;
 
-/// Of a socket's own end, or of its peer's.
+/// Return the address of the socket's own end and of its peer.
 std::string address_of(int fd);
 std::string peer_of(int fd);
 

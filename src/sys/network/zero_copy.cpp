@@ -25,20 +25,21 @@ namespace iio_stream::sys {
 
 namespace {
 
-constexpr const char* kUnwanted = "a copy was asked for";
+constexpr const char* kUnwanted = "a copy was requested";
 constexpr const char* kLocal = "the client is on this machine";
-constexpr const char* kNoInterface = "the connection's network interface is not known";
-constexpr const char* kNoScatterGather = "the network interface has no scatter-gather";
+constexpr const char* kNoInterface = "the connection's network interface is unknown";
+constexpr const char* kNoScatterGather = "the network interface does not support scatter-gather";
 constexpr const char* kNoUring = "io_uring cannot be used (see `iio-stream doctor`)";
 constexpr const char* kNoKernel =
-    "the kernel's io_uring does not tell what it sends in place (Linux 6.2 does)";
+    "the kernel's io_uring does not report what it sends in place (Linux 6.2 does)";
 constexpr const char* kNoPages = "the kernel cannot send these pages in place";
-constexpr const char* kNoMemory = "not enough memory may be locked (ulimit -l)";
-constexpr const char* kCopied = "the kernel copied in spite of SEND_ZC";
+constexpr const char* kNoMemory = "the limit on locked memory is too low (ulimit -l)";
+constexpr const char* kCopied = "the kernel copied the data despite SEND_ZC";
 
 constexpr unsigned kRequests = 16;
-constexpr std::size_t kMostBytes = 1 << 30; // of one request
-constexpr unsigned kMostRegistered = 256;   // buffers; further ones are sent in place as well
+constexpr std::size_t kMostBytes = 1 << 30; // maximum for one request
+constexpr unsigned kMostRegistered = 256;   // buffers; further ones are sent in place without
+                                            // registration
 
 std::span<const std::byte> ip_of(const sockaddr* address)
 {
@@ -72,7 +73,8 @@ bool has_scatter_gather(int fd, const char* interface)
     return ::ioctl(fd, SIOCETHTOOL, &request) == 0 && value.data != 0;
 }
 
-/// Why the interface that has the socket's address cannot do it; nullptr: it can.
+/// Returns why the interface with the socket's address cannot send without a copy; nullptr if it
+/// can.
 const char* refusal_of(int fd)
 {
     SocketAddress own{{}, sizeof own.bytes}, peer{{}, sizeof peer.bytes};
@@ -121,9 +123,10 @@ int ZeroCopy::fd() const noexcept
 void ZeroCopy::start(std::span<const std::byte> bytes, const Buffer& buffer, const Lease& lease)
 {
     bytes = bytes.first(std::min(bytes.size(), kMostBytes));
-    io_uring_sqe* request =
-        ::io_uring_get_sqe(&uring_->ring); // there is one: each is submitted at once
-    // Whole: of pieces that share a packet the kernel would report the later one as copied.
+    io_uring_sqe* request = ::io_uring_get_sqe(&uring_->ring); // never nullptr, because every
+                                                               // request is submitted at once
+    // MSG_WAITALL sends all bytes in one piece. If two pieces shared a packet, the kernel would
+    // report the later one as copied.
     ::io_uring_prep_send_zc(request, fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_WAITALL,
                             uapi::kUringReportUsage);
     if (is_registered(bytes, buffer)) {
@@ -180,7 +183,7 @@ void ZeroCopy::read_completions()
         else if (send.sent &&
                  (static_cast<std::uint32_t>(completion->res) & uapi::kUringUsageCopied) != 0)
             why_not_ = kCopied;
-        if ((completion->flags & IORING_CQE_F_MORE) == 0) // the last of it
+        if ((completion->flags & IORING_CQE_F_MORE) == 0) // the last completion of this send
             send.lease.reset();
         ::io_uring_cqe_seen(&uring_->ring, completion);
     }
@@ -192,7 +195,7 @@ void ZeroCopy::handle(Send& send, std::int32_t result)
 {
     send.sent = result > 0;
     result_ = result;
-    if (result == -EFAULT) { // a dma-heap's or a udmabuf's own mapping
+    if (result == -EFAULT) { // the pages of a dma-heap or udmabuf mapping cannot be pinned
         why_not_ = kNoPages;
     } else if (result == -EINVAL) {
         why_not_ = kNoKernel;
@@ -201,7 +204,7 @@ void ZeroCopy::handle(Send& send, std::int32_t result)
         if (!registered_.empty()) {
             registers_ = false;
             forget();
-        } else if (finished + 1 == std::ssize(sends_)) { // and less cannot be on the way
+        } else if (finished + 1 == std::ssize(sends_)) { // no other send is in flight
             why_not_ = kNoMemory;
         }
     }
@@ -210,7 +213,7 @@ void ZeroCopy::handle(Send& send, std::int32_t result)
 std::size_t ZeroCopy::held_beside(const Lease& lease) const noexcept
 {
     std::size_t count = 0;
-    const void* last = lease.get(); // what is sent of one lease is sent without a break
+    const void* last = lease.get(); // the sends of one lease are consecutive
     for (const Send& send : sends_)
         if (send.lease != nullptr && send.lease != lease &&
             std::exchange(last, send.lease.get()) != send.lease.get())
@@ -220,14 +223,13 @@ std::size_t ZeroCopy::held_beside(const Lease& lease) const noexcept
 
 void ZeroCopy::abandon()
 {
-    constexpr std::int64_t kMostNs = 1'000'000'000; // the card has sent what it had by then
+    constexpr std::int64_t kMostNs = 1'000'000'000; // by then the card has sent its queued pages
     read_completions();
     if (sends_.empty())
         return;
     const sockaddr nowhere{.sa_family = AF_UNSPEC, .sa_data = {}};
-    (void)::connect(
-        fd_, &nowhere,
-        sizeof nowhere); // drops what is queued, also where the descriptor was duplicated
+    (void)::connect(fd_, &nowhere,
+                    sizeof nowhere); // drops the queued data, even if the descriptor was duplicated
     const std::int64_t deadline = after(kMostNs);
     while (!sends_.empty() && wait_for(fd(), POLLIN, deadline))
         read_completions();
