@@ -48,15 +48,16 @@ bool BlockCheck::passes(const Header& header, const EmptyBlock& block, const std
     if (check_ == Check::none)
         return true;
     if (!header.checksum)
-        throw Error(Fault::device, EPROTO, "read from", object, "a block came without its checksum",
-                    "check= needs this version of iio-stream, or a newer one, at both ends");
+        throw Error(Fault::device, EPROTO, "read from", object,
+                    "a block arrived without its checksum",
+                    "check= requires this version of iio-stream, or a newer one, at both ends");
     ++blocks_;
     const CpuRead data{block};
     if (crc32c(data.bytes().first(header.valid_bytes)) == *header.checksum)
         return true;
     if (are_most(++failed_, blocks_))
         throw Error(Fault::device, EBADMSG, "read from", object,
-                    "most blocks differ from what was sent");
+                    "most blocks differ from the data that was sent");
     return false;
 }
 

@@ -10,25 +10,26 @@
 
 namespace iio_stream::framing {
 
-/// How a block is checked, beyond its header's place in the stream (`check=`): a valid header says
-/// nothing about the bytes that follow.
+/// The additional check of a block (`check=`). Headers show only the place of a block in the
+/// stream; a valid header does not guarantee that the bytes after it are intact.
 enum class Check { none, crc32c };
 
-constexpr std::string_view kCrc32c = "crc32c"; ///< its name in options and in GET_INFO
+constexpr std::string_view kCrc32c = "crc32c"; ///< name of the check in options and in GET_INFO
 
-/// Takes `check=` from the options.
+/// Removes `check=` from the options and returns its value.
 Check take_check(Uri& uri);
 
 /// Adds the cost of a check to the route.
 void add_checksum_cost(Check check, Hop& hop);
 
-/// How losses on the way are detected.
+/// Returns how losses on the link are detected.
 std::vector<Evidence> evidence_of(Check check);
 
-/// Of the samples, read by the CPU: the header's `checksum`.
+/// Computes the header's `checksum` of the samples, which the CPU reads.
 std::uint32_t checksum_of(const Block& filled);
 
-/// Whether this many failed blocks are no longer incidents but the normal state of the stream.
+/// Returns whether so many blocks have failed that this is the normal state of the stream and not
+/// an incident.
 bool are_most(std::uint64_t failed, std::uint64_t blocks) noexcept;
 
 /// Finds blocks whose bytes do not match their headers.
@@ -38,9 +39,9 @@ public:
     void reset(Check check) noexcept { *this = BlockCheck(check); }
     BlockCheck() = default;
 
-    /// Whether `block` holds what was sent; true if there is nothing to check. Throws EPROTO for a
-    /// header without a checksum, and EBADMSG if most blocks have failed; `object` is where they
-    /// come from.
+    /// Returns whether `block` holds the bytes that were sent; true if the check is off. Throws
+    /// EPROTO for a header without a checksum, and EBADMSG if most blocks have failed. `object` is
+    /// the source of the blocks, for the message.
     bool passes(const Header& header, const EmptyBlock& block, const std::string& object);
     std::uint64_t failed() const noexcept { return failed_; }
 

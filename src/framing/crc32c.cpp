@@ -15,7 +15,7 @@ namespace iio_stream::framing {
 namespace {
 
 constexpr std::size_t kWord = sizeof(std::uint64_t);
-constexpr std::uint32_t kPolynomial = 0x82f63b78; // reflected
+constexpr std::uint32_t kPolynomial = 0x82f63b78; // bits reflected
 
 using Tables = std::array<std::array<std::uint32_t, 256>, kWord>;
 

@@ -17,7 +17,8 @@ constexpr unsigned kHeaderVersion = 1;
 constexpr std::uint32_t kKnownFlags =
     Header::end | Header::index_guessed | Header::unverified | Header::broken | Header::utc;
 constexpr std::uint32_t kNoEvidence = 0xff;
-constexpr unsigned kChecked = 1; ///< by CRC-32C; earlier versions ignored it
+constexpr unsigned kChecked = 1; ///< the header has a CRC-32C checksum; earlier versions ignore
+                                 ///< this flag
 
 std::int64_t relative(std::uint64_t offset, std::uint64_t position) noexcept
 {
@@ -120,7 +121,7 @@ std::optional<Header::Loss> merged(const std::optional<Header::Loss>& a,
     return Header::Loss{
         std::min(a->offset_min, b->offset_min), std::max(a->offset_max, b->offset_max),
         detail::add_least(a->lost_min, b->lost_min), detail::add_losses(a->lost_max, b->lost_max),
-        std::max(a->evidence, b->evidence)}; // the weaker one
+        std::max(a->evidence, b->evidence)}; // the weaker evidence
 }
 
 std::optional<Header::Loss> seen_from_behind(std::optional<Header::Loss> loss,
@@ -128,7 +129,7 @@ std::optional<Header::Loss> seen_from_behind(std::optional<Header::Loss> loss,
 {
     if (!loss)
         return loss;
-    // Further back than this does not matter.
+    // A loss further back than this is irrelevant.
     constexpr std::int64_t kFarthest = std::int64_t{1} << 62;
     const auto far = static_cast<std::int64_t>(std::min<std::uint64_t>(samples, kFarthest));
     for (std::int64_t* offset : {&loss->offset_min, &loss->offset_max})
@@ -152,17 +153,17 @@ Header first_part(const Header& header, std::size_t bytes, std::size_t sample_by
     if (std::exchange(part.checksum, std::nullopt))
         part.flags |= Header::unverified;
     if ((part.flags & Header::utc) != 0 && part.valid_bytes != header.valid_bytes)
-        part.time_ns = 0; // that of the block's end
+        part.time_ns = 0; // it is the time of the block's end
     if (part.loss && part.loss->offset_min > 0 &&
         static_cast<std::uint64_t>(part.loss->offset_min) >= samples)
-        part.loss.reset(); // it is after them
+        part.loss.reset(); // the loss is after these samples
     return part;
 }
 
 Time time_of(const Header& header, std::int64_t offset_ns,
              std::optional<std::uint64_t> uncertainty_ns) noexcept
 {
-    const bool is_utc = (header.flags & Header::utc) != 0; // may be before 1970
+    const bool is_utc = (header.flags & Header::utc) != 0; // can be before 1970
     if (header.time_ns == 0 || header.time_ns >= kClockEndNs ||
         header.time_ns <= (is_utc ? -kClockEndNs : 0))
         return {};

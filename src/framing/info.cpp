@@ -16,12 +16,13 @@ namespace iio_stream::framing {
 namespace {
 
 constexpr std::size_t kMostChannels = 64;
-constexpr std::size_t kMostWireBytes = std::size_t{1} << 26; ///< the host allocates many of them
-constexpr std::uint64_t kMostIndex = 65535;                  ///< of a scan element
+constexpr std::size_t kMostWireBytes = std::size_t{1} << 26; ///< limited because the host allocates
+                                                             ///< many blocks
+constexpr std::uint64_t kMostIndex = 65535;                  ///< maximum index of a scan element
 constexpr double kMostRate = 1e12;
 constexpr const char* kComponents[] = {"real", "i", "q", "counter"};
 
-/// Why a text describes no stream.
+/// Why a text is not a valid description of a stream.
 struct Refusal {
     std::string why;
 };
@@ -31,12 +32,13 @@ struct Refusal {
     throw Refusal{std::move(why)};
 }
 
-/// A whole number, 0 or more; JSON's conversions would accept anything.
+/// Returns a whole number from 0 to `most`. The conversions of the JSON library would accept any
+/// number.
 std::uint64_t count_of(const nlohmann::json& json, const char* name, std::uint64_t most)
 {
     const auto& value = json.at(name);
     if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most)
-        refuse(std::string(name) + " is no whole number up to " + std::to_string(most));
+        refuse(std::string(name) + " is not a whole number up to " + std::to_string(most));
     return value.get<std::uint64_t>();
 }
 
@@ -55,7 +57,7 @@ Component component_of(const std::string& name)
     for (std::size_t i = 0; i < std::size(kComponents); ++i)
         if (name == kComponents[i])
             return static_cast<Component>(i);
-    refuse("'" + name + "' is no component of a sample");
+    refuse("'" + name + "' is not a component of a sample");
 }
 
 Channel channel_of(const nlohmann::json& json)
@@ -88,7 +90,7 @@ Check check_of(const nlohmann::json& json)
 {
     const std::string name = words_of(json, "check");
     if (!name.empty() && name != kCrc32c)
-        refuse("its blocks' checksum is " + name);
+        refuse("its blocks have the unknown checksum " + name);
     return name.empty() ? Check::none : Check::crc32c;
 }
 
@@ -97,7 +99,7 @@ StreamShape shape_of(const nlohmann::json& json)
     StreamShape shape;
     const auto& channels = json.at("channels");
     if (!channels.is_array() || channels.empty() || channels.size() > kMostChannels)
-        refuse("1 to 64 channels are possible");
+        refuse("a stream must have 1 to 64 channels");
     for (const auto& channel : channels)
         shape.format.channels.push_back(channel_of(channel));
     shape.format.lay_out();
@@ -110,10 +112,10 @@ StreamShape shape_of(const nlohmann::json& json)
         shape.tuning = tuning_of(json.at("tuning"));
     shape.check = check_of(json);
     if (!(shape.format.sample_rate >= 0 && shape.format.sample_rate <= kMostRate))
-        refuse("its sample rate is not a rate");
+        refuse("its sample rate is not valid");
     if (shape.wire_bytes == 0 || shape.wire_bytes % kPacketBytes != 0 ||
         shape.wire_bytes < shape.format.sample_bytes)
-        refuse("blocks of " + std::to_string(shape.wire_bytes) + " bytes");
+        refuse("blocks of " + std::to_string(shape.wire_bytes) + " bytes are not valid");
     return shape;
 }
 
@@ -186,11 +188,11 @@ void check_same_shape(const StreamShape& now, const StreamShape& before, const s
 {
     detail::require_same_layout(before.format, now.format, peer);
     if (now.wire_bytes != before.wire_bytes || now.format.sample_rate != before.format.sample_rate)
-        fail_usage(peer + " has come back with another block size or sample rate: " +
-                   blocks_of(now) + "; before " + blocks_of(before));
+        fail_usage(peer + " has reconnected with another block size or sample rate: " +
+                   blocks_of(now) + "; previously " + blocks_of(before));
     if (now.check != before.check)
-        fail_usage(peer + " has come back " + (now.check == Check::none ? "without" : "with") +
-                   " checksums of its blocks; before it was the other way");
+        fail_usage(peer + " has reconnected " + (now.check == Check::none ? "without" : "with") +
+                   " checksums of its blocks, unlike before");
 }
 
 void require_checksum(Check wanted, const StreamShape& shape, const std::string& peer,
@@ -198,7 +200,7 @@ void require_checksum(Check wanted, const StreamShape& shape, const std::string&
 {
     if (wanted != Check::none && shape.check != wanted)
         fail_usage("check=" + std::string(kCrc32c) + ": " + peer +
-                       " has not been asked for checksums of its blocks",
+                       " is not set to use checksums of its blocks",
                    there + " check=" + std::string(kCrc32c));
 }
 

@@ -5,7 +5,7 @@
 
 namespace iio_stream::framing {
 
-/// At both ends.
+/// Options that both ends of a link accept.
 inline constexpr OptionTable kLinkOptions{
     Option{"check", OptionType::choice, "off|crc32c", "", "off",
            "Checksum of each block, computed by the sender's CPU and checked by the receiver's"},

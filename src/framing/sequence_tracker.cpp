@@ -34,7 +34,7 @@ void SequenceTracker::damaged(const Header& header)
     tracker_.gap({here, here, samples, samples, Evidence::dma_error});
 }
 
-// `come` of its samples arrive: all or none.
+// `come` is the number of samples of the block that arrived: all or none.
 bool SequenceTracker::account(const Header& header, std::uint64_t come)
 {
     const std::uint64_t samples = header.valid_bytes / sample_bytes_;
@@ -48,7 +48,7 @@ bool SequenceTracker::account(const Header& header, std::uint64_t come)
     } else {
         credit_ = reported.before ? 0 : reported_min;
         if (!reported.after)
-            reported_min = 0; // how much of it lies before the stream was joined is unknown
+            reported_min = 0; // all of the loss might be from before this end joined
     }
     if (header.loss && (next_index_ || !reported.before))
         tracker_.gap({earliest(header.loss->offset_min, come),
@@ -59,9 +59,10 @@ bool SequenceTracker::account(const Header& header, std::uint64_t come)
     return true;
 }
 
-// The sender's index jumps over what it has lost, once that is certainly before a block, and over
-// blocks that did not arrive. Of the losses that may be before this block or later, a jump over
-// such blocks may have some, or none.
+// The sender's index jumps over samples that the sender has lost, once they are certainly before a
+// block, and over blocks that did not arrive. A jump over such blocks can include any part of the
+// reported losses that have not appeared as a jump yet, except losses that are certainly after the
+// first sample of this block.
 void SequenceTracker::account_jump(std::uint64_t jump, const Reported& reported)
 {
     const std::uint64_t here = std::min(jump, reported.before ? reported.samples : 0);
@@ -76,7 +77,8 @@ void SequenceTracker::account_jump(std::uint64_t jump, const Reported& reported)
     missed_ = detail::add_losses(missed_, missing + over);
 }
 
-// Of samples that come later fewer may arrive than were sent.
+// Converts the earliest offset of a loss into a position. Samples of the block before that offset
+// count only if they arrived.
 std::uint64_t SequenceTracker::earliest(std::int64_t offset, std::uint64_t come) const noexcept
 {
     const auto far = static_cast<std::uint64_t>(offset);
@@ -84,7 +86,8 @@ std::uint64_t SequenceTracker::earliest(std::int64_t offset, std::uint64_t come)
     return offset < 0 ? position - std::min(position, 0 - far) : position + std::min(far, come);
 }
 
-// So may of those before; and the block's own `gone` samples do not.
+// Converts the latest offset of a loss into a position. Some of the earlier samples might not have
+// arrived, and the `gone` samples of the block itself have not.
 std::uint64_t SequenceTracker::latest(std::int64_t offset, std::uint64_t gone) const noexcept
 {
     const auto far = static_cast<std::uint64_t>(offset);

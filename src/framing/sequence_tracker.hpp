@@ -8,33 +8,34 @@
 
 namespace iio_stream::framing {
 
-/// Turns headers into the account of what arrived: losses the other end knew about, and losses
-/// between the two ends, by the sample index. What the header of a lost block has reported appears
-/// in the index alone, as a loss where that jumps. Thread: one.
+/// Determines from the headers which samples have arrived. It reports losses that the sender
+/// detected, and losses between the two ends, which it detects by the sample index. If a block is
+/// lost, the loss that its header reported is visible only as a jump in the index. Thread: one.
 class SequenceTracker {
 public:
     void reset(std::size_t sample_bytes);
-    /// The next header's index is expected to be `index`, whatever came before.
+    /// Sets the expected index of the next header to `index`, regardless of earlier headers.
     void expect(std::uint64_t index) noexcept
     {
         next_index_ = index;
         credit_ = 0;
     }
-    /// An unknown number of samples is missing before the next block.
+    /// Reports that an unknown number of samples, at least `lost_min`, is missing before the next
+    /// block.
     void broken_off(std::uint64_t lost_min);
-    /// False for a block that has been seen before.
+    /// Processes a header. Returns false for a block that has already been received.
     bool account(const Header& header);
-    /// A header whose block arrived damaged: its samples are lost.
+    /// Processes the header of a block that arrived damaged: its samples are lost.
     void damaged(const Header& header);
-    /// A block for which account() returned true.
+    /// Returns the BlockInfo of a block for which account() returned true.
     BlockInfo next(const Header& header, const Time& time, bool unverified);
 
     bool begun() const noexcept { return next_index_.has_value(); }
     std::vector<Gap> left() const { return tracker_.left(); }
 
 private:
-    /// Of the loss in a header: its minimum, and whether all of it is before its block, or after
-    /// its first sample.
+    /// The loss in a header: its minimum number of samples, and whether all of it is before the
+    /// block or after the block's first sample.
     struct Reported {
         std::uint64_t samples;
         bool before, after;
@@ -47,11 +48,11 @@ private:
 
     detail::SampleTracker tracker_;
     std::size_t sample_bytes_ = 1;
-    /// The sender's number of the next sample, at least; and how much of the reported losses may
-    /// still show up in its index.
+    /// The lower bound of the next sample's index at the sender, and the number of reported lost
+    /// samples that can still appear as a jump in the index.
     std::optional<std::uint64_t> next_index_;
     std::uint64_t credit_ = 0;
-    std::uint64_t missed_ = 0; ///< samples of blocks that did not arrive, at most
+    std::uint64_t missed_ = 0; ///< maximum number of samples of blocks that did not arrive
 };
 
 } // namespace iio_stream::framing

@@ -10,23 +10,25 @@
 
 namespace iio_stream::framing {
 
-/// The end of a stream that a peer sends in blocks: the blocks that have come, then once the part
-/// of another one. Thread: one.
+/// The rest of a stream that a peer sends in blocks: first the blocks that have already arrived,
+/// and then, once, the part of an incomplete block. Thread: one.
 class StreamRest {
 public:
-    /// Before a stream.
+    /// Prepares for a new stream.
     void reset() noexcept { wanted_ = part_taken_ = unusable_ = false; }
-    /// The connection breaks with this error. What follows an error of the data is not used.
+    /// Notes that the connection failed with this error. After an error in the data, the rest is
+    /// not used.
     void broken_by(const Error& error) noexcept
     {
         const int code = error.code().value();
         unusable_ = code == EBADMSG || code == EPROTO || code == EREMOTEIO;
     }
-    /// The stream ends. Returns whether there may be a rest.
+    /// Notes that the stream ends. Returns whether there can be a rest.
     bool begin(bool connected) noexcept { return wanted_ = connected && !unusable_; }
     bool is_wanted() const noexcept { return wanted_; }
-    /// `next` returns a block that has come, as Source::take() does; its errors do not matter any
-    /// more. `part` returns the part of another block as an optional one, and is called once.
+    /// Returns the next block of the rest. `next` returns a block that has arrived, as
+    /// Source::take() does; its errors are ignored. `part` returns the part of the incomplete
+    /// block, if any, and is called once.
     template <typename Next, typename Part>
     Taken take(Next next, Part part)
     {
