@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// FunctionFS' DMABUF interface (Linux 6.9), which Debian 12's headers (6.1) lack.
-// Pinned against the real headers in tests/uapi and tests/unit/sys/test_uapi.cpp.
+// The DMABUF interface of FunctionFS (Linux 6.9), which Debian 12's headers (6.1) lack. tests/uapi
+// and tests/unit/sys/test_uapi.cpp compare it with the real headers.
 #pragma once
 
 #include <linux/ioctl.h>

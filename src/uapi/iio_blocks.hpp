@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The block interface of Analog Devices' kernels (CONFIG_IIO_DMA_BUF_MMAP_LEGACY). No mainline
-// kernel has it, so no header of Debian's does; docs/kernels.md names the sources. Values and
-// layout are pinned in tests/unit/sys/test_uapi.cpp.
+// kernel has it, so Debian's headers lack it; docs/kernels.md lists the sources.
+// tests/unit/sys/test_uapi.cpp checks the values and the layout.
 #pragma once
 
 #include <linux/ioctl.h>

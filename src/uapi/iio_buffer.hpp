@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The kernel's IIO buffer and DMABUF definitions (Linux 6.11) that Debian 12's headers (6.1) lack.
-// Values and layout are pinned against the real headers in tests/unit/sys/test_uapi.cpp.
+// tests/unit/sys/test_uapi.cpp compares the values and the layout with the real headers.
 #pragma once
 
 #include <linux/ioctl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What SEND_ZC reports (Linux 6.2), which Debian 12's headers (6.1) lack. Pinned against the real
-// header in tests/uapi.
+// The flags of SEND_ZC reports (Linux 6.2), which Debian 12's headers (6.1) lack. tests/uapi
+// compares them with the real header.
 #pragma once
 
 namespace iio_stream::uapi {
