@@ -17,7 +17,8 @@ namespace {
 
 constexpr const char* kUnsafeName = "its name is not valid for a file in a folder";
 
-/// Whether the name can be printed and is that of a file in a folder. An object may have any name.
+/// Returns whether the name is printable and valid for a file below a folder. An object can have
+/// any name.
 bool is_safe_name(const std::string& name)
 {
     const std::vector<std::string> steps = detail::split(name, '/');
@@ -27,14 +28,15 @@ bool is_safe_name(const std::string& name)
            });
 }
 
-/// Gathers parts, on several threads.
+/// Collects parts. Several threads can call read_part().
 class Gathering {
 public:
     Gathering(std::map<std::string, Entry> entries, Known known, bool keep_texts)
         : entries_(std::move(entries)), known_(std::move(known)), keep_texts_(keep_texts)
     {}
 
-    /// The names of the parts that may be finished.
+    /// Returns the names of the parts that may be finished, and notes the unfinished and damaged
+    /// ones.
     std::vector<std::string> names()
     {
         std::vector<std::string> found;
@@ -68,7 +70,7 @@ public:
             part->metadata = metadata;
             if (keep_texts_) {
                 part->metadata.etag =
-                    read.etag; // another one than was listed if it was replaced meanwhile
+                    read.etag; // not the listed one if the object was replaced meanwhile
                 part->text = std::move(read.text);
             }
             wrong = name + kData;
@@ -113,7 +115,8 @@ private:
         return same ? &at->second : nullptr;
     }
 
-    /// Of the samples, asked for again where they may have grown meanwhile.
+    /// Returns the size of the samples. Reads it again if the samples may have grown since they
+    /// were listed.
     std::uint64_t size_for(Store& store, const Part& part) const
     {
         const auto listed = entries_.find(part.name + kData);
@@ -149,7 +152,8 @@ private:
     std::vector<ArchiveProblem> damaged_;
 };
 
-/// From the index; without ETags, as in a folder, it would not help.
+/// Returns the parts in the index. Without ETags, as in a folder, the index does not help and is
+/// not read.
 Known known_parts(Store& store, const std::map<std::string, Entry>& entries)
 try {
     const auto index = entries.find(kIndex);
@@ -179,7 +183,7 @@ Contents gathered(const ArchiveConfig& config, const GoOn& go_on, bool for_index
 
 std::string why_not_pulled(const std::string& name)
 {
-    constexpr std::size_t kLongestName = 255; // NAME_MAX of all file systems that matter
+    constexpr std::size_t kLongestName = 255; // NAME_MAX of the common file systems
     constexpr std::size_t kLongestSuffix = std::string_view(".sigmf-data.part").size();
     if (!is_safe_name(name))
         return kUnsafeName;

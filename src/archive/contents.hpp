@@ -11,39 +11,43 @@
 
 namespace iio_stream::archive {
 
-/// All that is in an archive, by its metadata.
+/// The recordings, the unfinished parts and the damaged parts of an archive, as its metadata
+/// describe them.
 struct Contents {
     std::vector<Series> recordings;
     std::vector<std::string> unfinished; ///< parts, sorted
     std::vector<ArchiveProblem> damaged;
-    std::uint64_t read = 0; ///< metadata that were read, and not known from the index
+    std::uint64_t read = 0; ///< metadata files read because the index did not have them
 };
 
-/// The metadata of a part, as they were listed and read.
+/// The metadata of a part: the entry in the listing, and the text.
 struct IndexedPart {
     Entry metadata;
     std::string text;
 };
 using Known = std::map<std::string, IndexedPart>; ///< by the part's name
 
-/// Throws Stopped if `go_on` says so.
+/// Reads the metadata of all parts. Throws Stopped if `go_on` returns false.
 Contents contents_of(const ArchiveConfig& config, const GoOn& go_on);
-/// The same for an index, with the texts of the metadata. Those that the index before has are not
-/// read again, if the store lists them with the same ETag, size and time.
+/// Like contents_of(), but keeps the texts of the metadata, for an index. Metadata are not read
+/// again if the previous index has them and the store lists the same ETag, size and time.
 Contents contents_for_index(const ArchiveConfig& config, const GoOn& go_on);
 
-/// Why pull would not make files of that name, without suffix, in a folder; "" if it would.
+/// Returns the reason why `archive pull` would not create files with this name (without suffix) in
+/// a folder; "" if it would.
 std::string why_not_pulled(const std::string& name);
 
 struct Text {
     std::string text, etag;
 };
-/// All of an object; throws an Error (EBADMSG) with that reason if it is longer.
+/// Reads a whole object. Throws an Error (EBADMSG) with the detail `too_long` if the object is
+/// longer than `longest` bytes.
 Text text_in(Store& store, const std::string& name, std::size_t longest = kMostMetadata,
              const std::string& too_long = file::kMetadataTooLong);
 
-/// Whether it is about one object that is read, and others may be fine: not the store that cannot
-/// be reached, a full disk, or this program that has no memory or no library.
+/// Returns whether an error concerns only one object, so that operations on other objects can still
+/// succeed. It returns false if, for example, the store cannot be reached, the disk is full, or
+/// this program lacks memory or a library.
 inline bool is_of_one_object(const Error& error)
 {
     for (const int number : {EHOSTUNREACH, EPROTO, ENOSPC, EDQUOT, EROFS, ENOMEM, EMFILE, ENFILE,
@@ -53,7 +57,8 @@ inline bool is_of_one_object(const Error& error)
     return true;
 }
 
-/// What is public, without the Stopped and with storage to blame.
+/// Runs the body of a public function. Turns Stopped into an Error (EINTR), and blames an Error
+/// without a known fault on the storage.
 template <typename Function>
 auto guarded(const ArchiveConfig& config, const char* what, Function function)
 try {

@@ -75,7 +75,7 @@ std::string Folder::read(const std::string& name, const Into& into, std::uint64_
     const sys::UniqueFd fd = sys::open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     struct stat status {};
     if (::fstat(fd.get(), &status) < 0 || !S_ISREG(status.st_mode))
-        throw Error(Fault::storage, EINVAL, "read", path, "it is no file");
+        throw Error(Fault::storage, EINVAL, "read", path, "it is not a regular file");
     const auto size =
         static_cast<std::size_t>(std::min(static_cast<std::uint64_t>(status.st_size) + 1, kMost));
     const std::unique_ptr<std::byte[]> buffer(new std::byte[size]);
@@ -95,7 +95,7 @@ void Folder::write(const std::string& name, const std::string& text)
 {
     const std::string path = path_ + name;
     const std::string own =
-        path + "." + std::to_string(std::random_device()()); // others may write it as well
+        path + "." + std::to_string(std::random_device()()); // other processes may write it, too
     sys::publish_file(own, text, sys::Existing::refused);
     if (::rename(own.c_str(), path.c_str()) < 0) {
         const int error = errno;

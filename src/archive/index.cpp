@@ -22,7 +22,7 @@ using file::Json;
 
 constexpr int kVersion = 1;
 constexpr const char* kVersionKey = "iio_stream_index";
-/// What is another one in each part.
+/// Keys of the global object whose values are different in each part.
 constexpr const char* kOfPart[] = {"iio_stream:samples", "core:sha512"};
 
 template <typename T>
@@ -38,7 +38,7 @@ std::optional<T> value_in(const Json& object, const char* key)
     return value.is_null() ? std::nullopt : std::optional(value.get<T>());
 }
 
-/// The global object of a recording's first part, without what is another one in each.
+/// Returns the global object of a recording's first part, without the keys in kOfPart.
 Json common_global(const Series& series)
 {
     Json global = file::parse_metadata(series.parts[0].text, "").at("global");
@@ -98,7 +98,7 @@ std::optional<std::int64_t> earliest(const Part& part)
     return found;
 }
 
-/// The metadata of a part, whose global object then has only what differs from the common one.
+/// Returns the line of a part. Its global object has only the keys that differ from `common`.
 Json line_of(const Part& part, const Json& common)
 {
     Json words = file::parse_metadata(part.text, "");
@@ -117,7 +117,7 @@ Json line_of(const Part& part, const Json& common)
     return line;
 }
 
-/// What the parts of a recording are looked for by.
+/// Returns the line with the search keys of a recording's parts, one array per key.
 Json columns_of(const Series& series)
 {
     Json names = Json::array(), bytes = Json::array(), times = Json::array();
@@ -144,7 +144,7 @@ IndexedPart part_in(const Json& line, const Json& common)
             words.dump()};
 }
 
-/// Takes the next line off a text.
+/// Removes the next line from the text and returns it.
 std::string_view next_line(std::string_view& text)
 {
     const std::string_view line = text.substr(0, text.find('\n'));
@@ -159,17 +159,18 @@ std::string hash_of(std::string_view text)
     return hash.finish();
 }
 
-/// The second line, of a whole index of this version.
+/// Checks the version and the hash of an index, and returns its second line. `index` then begins
+/// with the third line.
 Json head_in(std::string_view& index)
 {
     const Json first = file::parse_metadata(next_line(index), "");
     const auto version = first.is_object() ? first.find(kVersionKey) : first.end();
     if (version == first.end() || *version != Json(kVersion))
         throw Error(Fault::storage, EBADMSG, "read", "",
-                    "it is no index of version " + std::to_string(kVersion));
+                    "it is not an index of version " + std::to_string(kVersion));
     if (!file::same_hash(hash_of(index), first.at("sha512").get<std::string>()))
         throw Error(Fault::storage, EBADMSG, "read", "",
-                    "its SHA-512 is not that in its first line");
+                    "its SHA-512 differs from the one in its first line");
     return file::parse_metadata(next_line(index), "");
 }
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The index of an archive: JSON in lines. The first has the version of the format and the SHA-512
-// of all that follows, which detects what is damaged or cut, not what is forged. The second is what
-// a list says, each recording with the global object of its first part's metadata. Then, for each
-// recording in that order, a line with arrays of what its parts are looked for by: "part", what the
-// name has after that of the recording; "bytes", the size of the samples; "utc_ns", the earliest
-// time of a capture, or null. And a line for each part:
-//   {"meta": [size, time in ns, ETag] as listed, "words": the metadata, whose global object has
-//   only what differs,
-//    "without": keys of that object which it does not have}.
+// The format of an archive's index, which has one JSON value per line. The first line has the
+// version of the format and the SHA-512 of everything after that line. The hash detects damage and
+// truncation, but not forgery. The second line is the listing. In it, each recording has the global
+// object of its first part's metadata, without the keys whose values are different in each part.
+// For each recording, in the same order, a line follows with one array per search key: "part", the
+// rest of each part's name after the recording's name; "bytes", the size of each data object;
+// "utc_ns", the earliest time of each part's captures, or null. Then one line per part follows:
+//   {"meta": [size, time in ns, ETag] as listed,
+//    "words": the metadata, whose global object has only the keys that differ from the recording's,
+//    "without": keys of the recording's global object that the part does not have}.
 #pragma once
 
 #include "archive/contents.hpp"
@@ -19,16 +20,17 @@
 namespace iio_stream::archive {
 
 inline constexpr const char* kIndex = "iio-stream-index.jsonl";
-inline constexpr std::size_t kLongestIndex = std::size_t{1} << 30; ///< of some million parts
-inline constexpr const char* kIndexTooLong = "the index has more than 1 GiB";
+inline constexpr std::size_t kLongestIndex = std::size_t{1} << 30; ///< several million parts
+inline constexpr const char* kIndexTooLong = "the index is larger than 1 GiB";
 
-/// From contents with the texts of their metadata.
+/// Returns the text of an index. `found` must have the texts of the metadata.
 std::string index_of(const Contents& found, std::int64_t as_of_ns);
 
-/// What its second line says. Throws an Error whose detail is what is wrong with it.
+/// Reads the listing in the second line of an index. Throws an Error whose detail states what is
+/// wrong with the index.
 IndexedListing listing_in(std::string_view index);
 
-/// Metadata that it has, by the names of their parts: none if it is damaged.
+/// Returns the metadata in an index, by the names of their parts; empty if the index is damaged.
 Known parts_in(std::string_view index);
 
 } // namespace iio_stream::archive

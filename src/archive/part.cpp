@@ -19,7 +19,7 @@ namespace {
 using file::Json;
 
 constexpr std::uint64_t kMostIndex = std::uint64_t{1}
-                                     << 62; ///< as in the library: sums of two are valid
+                                     << 62; ///< as elsewhere: the sum of two does not overflow
 
 [[noreturn]] void refuse(const std::string& what)
 {
@@ -38,7 +38,8 @@ std::uint64_t count_in(const Json& object, const char* key, std::uint64_t otherw
     return at == object.end() ? otherwise : file::count_in(*at).value_or(otherwise);
 }
 
-/// Metadata of samples that lie in one object.
+/// Parses and repairs metadata. Throws an Error unless the samples are in one object, without other
+/// bytes.
 Json checked(std::string_view text)
 {
     const Json parsed = file::parse_metadata(text, "");
@@ -70,11 +71,12 @@ std::vector<Capture> captures_of(const Json& metadata)
         capture.index = count_in(one, "core:global_index", follows);
         if ((!made.empty() && capture.index < follows) || capture.index >= kMostIndex)
             refuse("captures[" + std::to_string(made.size()) + "]: core:global_index = " +
-                   std::to_string(capture.index) + " does not go on from the capture before");
+                   std::to_string(capture.index) + " does not continue the previous capture");
         if (const auto at = one.find("core:datetime"); at != one.end())
             capture.utc_ns = detail::utc_of(at->get<std::string>());
         if (one.contains("core:datetime") && !capture.utc_ns)
-            refuse("core:datetime = " + one["core:datetime"].get<std::string>() + " is no time");
+            refuse("core:datetime = " + one["core:datetime"].get<std::string>() +
+                   " is not a valid time");
         capture.frequency = number_in(one, "core:frequency");
         const std::optional<double> own = number_in(one, "iio_stream:sample_rate");
         capture.rate = own ? own : rate;
@@ -107,7 +109,7 @@ std::vector<Zeros> zeros_of(const Json& metadata)
     return made;
 }
 
-/// The number at the end of a part's name, which has 4 digits or more.
+/// Returns the number at the end of a part's name, which has 4 to 18 digits.
 std::optional<std::uint64_t> number_of(std::string_view name)
 {
     constexpr std::size_t kFewest = 4, kMost = 18;
@@ -140,7 +142,8 @@ std::optional<Part> part_of(const std::string& name, std::string_view text)
         return std::nullopt;
     Part part;
     part.name = name;
-    part.number = contents.state ? number_of(name) : std::nullopt; // others' may be years
+    // In the names of other programs' recordings the number can be a year.
+    part.number = contents.state ? number_of(name) : std::nullopt;
     part.format = contents.format;
     part.device = detail::printable(contents.tuning.hardware);
     part.sha512 = contents.sha512;
@@ -170,11 +173,12 @@ void set_size(Part& part, std::uint64_t bytes)
     const Capture& last = part.captures.back();
     if (last.start > part.samples || last.index + part.samples >= kMostIndex)
         refuse("its last capture begins at sample " + std::to_string(last.start) + ", index " +
-               std::to_string(last.index) + ", of " + std::to_string(part.samples));
+               std::to_string(last.index) + ", and there are " + std::to_string(part.samples) +
+               " samples");
     for (const Zeros& zeros : part.zeros)
         if (zeros.end > part.samples)
-            refuse("zeros up to sample " + std::to_string(zeros.end) + ", of " +
-                   std::to_string(part.samples));
+            refuse("zeros up to sample " + std::to_string(zeros.end) + ", but there are only " +
+                   std::to_string(part.samples) + " samples");
 }
 
 } // namespace iio_stream::archive

@@ -15,17 +15,17 @@ namespace archive {
 
 namespace {
 
-/// A part that may go.
+/// A part that prune may remove.
 struct Candidate {
     PrunedPart part;
-    Entry metadata; ///< as they were read
+    Entry metadata; ///< entry of the metadata that were read
     bool is_gone = false;
     std::string problem{};
 };
 
-/// All finished parts, oldest first: none is older than one before it in its recording, also where
-/// the clock was set back between them. `damaged` counts those whose size is not that of their
-/// metadata.
+/// Returns all finished parts, oldest first. Within a recording no part counts as older than the
+/// part before it, even if the clock was set back between them. Parts whose size differs from their
+/// metadata are left out and counted in `damaged`.
 std::vector<Candidate> by_age(const Contents& found, std::uint64_t& damaged)
 {
     std::vector<Candidate> made;
@@ -59,7 +59,8 @@ std::size_t how_many_go(const std::vector<Candidate>& parts, const PruneConfig& 
     return count;
 }
 
-/// Both objects, also if it is ended meanwhile: samples without metadata would stay for good.
+/// Removes both objects of a part, even if the user cancels in between: samples without metadata
+/// would never be removed.
 void remove_part(Store& store, const ArchiveConfig& config, const Candidate& one)
 {
     constexpr std::chrono::seconds kAtLeast{10};
@@ -76,7 +77,8 @@ void remove_part(Store& store, const ArchiveConfig& config, const Candidate& one
     }
 }
 
-/// The first ones are tried first. What ends it early is reported as a problem of the store.
+/// Removes parts, oldest first. An error that ends the removal early is reported as a problem of
+/// the store.
 void remove_all(const PruneConfig& config, std::span<Candidate> parts, PruneReport& report,
                 const GoOn& go_on)
 {
@@ -89,7 +91,7 @@ void remove_all(const PruneConfig& config, std::span<Candidate> parts, PruneRepo
                     parts[n].is_gone = true;
                 } catch (const Error& error) {
                     if (!is_of_one_object(error) || error.code().value() == EACCES)
-                        throw; // who may not remove one may remove none
+                        throw; // without permission for one, none can be removed
                     parts[n].problem = detail::printable(error.what());
                 }
             },
@@ -108,8 +110,8 @@ PruneReport prune_archive(const PruneConfig& config, const std::function<bool()>
 {
     using namespace archive;
     if (!config.older && !config.keep_bytes)
-        fail_usage("prune " + config.archive.place + ": which parts?",
-                   "older than a time, or beyond a size");
+        fail_usage("prune " + config.archive.place + ": no limit is given",
+                   "set the age or the total size beyond which parts are removed");
     return guarded(config.archive, "prune", [&] {
         const Contents found = contents_of(config.archive, go_on);
         PruneReport report;

@@ -25,10 +25,10 @@ namespace {
 
 [[noreturn]] void not_the_same(const std::string& path)
 {
-    throw Error(Fault::storage, EEXIST, "pull", path, "it is there, and is something else");
+    throw Error(Fault::storage, EEXIST, "pull", path, "it exists already, with other contents");
 }
 
-/// Whether a file has the bytes of an object, which are read.
+/// Returns whether a file has the same bytes as an object. Reads both.
 bool same_as_object(Store& store, const std::string& name, const std::string& path)
 {
     const sys::UniqueFd fd = sys::open_file(path, O_RDONLY | O_NOFOLLOW);
@@ -44,7 +44,7 @@ bool same_as_object(Store& store, const std::string& name, const std::string& pa
     return same && sys::file_size(fd.get(), path) == place;
 }
 
-/// Samples on their way into a file, which has another name until they are all there.
+/// Downloads samples into a file, which has a temporary name until it is complete.
 class Download {
 public:
     Download(Store& store, const Part& part, std::string path)
@@ -59,8 +59,8 @@ public:
         if (!sys::lock_soon(fd_.get(), sys::Lock::exclusive))
             throw Error(Fault::storage, EBUSY, "pull", path_, "another pull is fetching it");
         if (::fstat(fd_.get(), &ours) != 0 || ours.st_nlink > 1)
-            throw Error(Fault::storage, EMLINK, "pull", partial_, "it has another name, too");
-        // Another pull may have had the lock until it gave the file its name.
+            throw Error(Fault::storage, EMLINK, "pull", partial_, "it has another hard link");
+        // Another pull may have held the lock until it renamed the file.
         is_ours_ = ::lstat(partial_.c_str(), &named) == 0 && named.st_ino == ours.st_ino &&
                    named.st_dev == ours.st_dev;
         if (is_ours_ && sys::path_exists(path_)) {
@@ -69,10 +69,10 @@ public:
         }
     }
 
-    /// False: another pull has finished meanwhile, and path_ is there.
+    /// False if another pull has finished meanwhile, so that path_ exists.
     bool is_ours() const noexcept { return is_ours_; }
 
-    /// What was there before, and counts.
+    /// Bytes of an earlier download that are kept.
     std::uint64_t resumed() const noexcept { return resumed_; }
 
     void run(const std::function<void(std::size_t)>& got)
@@ -80,7 +80,7 @@ public:
         resumed_ = part_.sha512.empty() ? 0 : sys::file_size(fd_.get(), partial_);
         if (resumed_ > part_.data_bytes)
             resumed_ = 0;
-        if (!fetch(got) && resumed_ != 0) { // what was there is of something else
+        if (!fetch(got) && resumed_ != 0) { // the earlier bytes are not of this object
             resumed_ = 0;
             (void)fetch(got);
         }
@@ -94,8 +94,8 @@ public:
     }
 
 private:
-    /// From resumed_ on. Whether all is as the metadata and, where they have no hash, the store's
-    /// checksum say.
+    /// Downloads everything from byte resumed_ on. Returns whether the whole file matches the
+    /// metadata and, if these have no hash, the store's checksum.
     bool fetch(const std::function<void(std::size_t)>& got)
     {
         constexpr std::size_t kPiece = 1 << 20;
@@ -114,7 +114,7 @@ private:
         const auto add = [&](std::span<const std::byte> bytes) {
             if (bytes.size() > part_.data_bytes - place)
                 throw Error(Fault::storage, EBADMSG, "read", store_.url_of(part_.name + kData),
-                            "it became longer");
+                            "it grew while it was read");
             sys::write_at(fd_.get(), partial_, place, bytes);
             hash.add(bytes);
             if (stored)
@@ -127,7 +127,7 @@ private:
         wrong_ = stored ? stored->difference() : "";
         if (place != part_.data_bytes ||
             (!part_.sha512.empty() && !file::same_hash(hash.finish(), part_.sha512)))
-            wrong_ = "its size or SHA-512 is not that of the metadata";
+            wrong_ = "its size or SHA-512 does not match the metadata";
         return wrong_.empty();
     }
 
@@ -137,10 +137,10 @@ private:
     sys::UniqueFd fd_;
     std::uint64_t resumed_ = 0;
     bool is_ours_ = false;
-    std::string wrong_; ///< with what was fetched
+    std::string wrong_; ///< why the download is invalid; "" if it is not
 };
 
-/// Or each part would be fetched, and could not be written.
+/// Fails early. Otherwise each part would be downloaded before its write fails.
 void require_writable(const std::string& folder)
 {
     sys::make_directories(folder);
@@ -148,7 +148,7 @@ void require_writable(const std::string& folder)
         throw Error(Fault::storage, errno, "write into", folder);
 }
 
-/// Fetches parts, on several threads.
+/// Fetches parts. Several threads can call pull().
 class Pulling {
 public:
     Pulling(const PullConfig& config, const Contents& found) : folder_(config.folder)
@@ -169,7 +169,7 @@ public:
 
     std::size_t size() const noexcept { return parts_.size(); }
 
-    /// Problems by name.
+    /// Returns the report so far, its problems sorted by name.
     PullReport so_far()
     {
         const std::lock_guard lock(mutex_);
@@ -202,7 +202,7 @@ private:
                (!config.to_ns || *first < *config.to_ns);
     }
 
-    /// Whether something was missing.
+    /// Fetches the missing files of a part. Returns whether this call has created any.
     bool fetch(Store& store, const Part& part)
     {
         const std::string meta = folder_ + "/" + part.name + kMeta,
@@ -225,7 +225,7 @@ private:
         return (!there && publish(meta, text)) || !has_data;
     }
 
-    /// False: another pull has done it.
+    /// Returns false if another pull has published the same metadata.
     static bool publish(const std::string& meta, const std::string& text)
     {
         try {
@@ -238,8 +238,8 @@ private:
         }
     }
 
-    /// Whether a file is that of the part; by its size alone where its metadata are there, which
-    /// come last.
+    /// Returns whether a file has the part's samples. If its metadata exist, the size alone
+    /// decides, because metadata are written last.
     static bool is_whole(Store& store, const Part& part, const std::string& path, bool is_finished)
     {
         struct stat status {};
@@ -273,10 +273,10 @@ PullReport pull_archive(const PullConfig& config,
 {
     using namespace archive;
     if (config.folder.empty())
-        fail_usage("pull " + config.archive.place + ": where to?", "a folder");
+        fail_usage("pull " + config.archive.place + ": no target folder is given", "name a folder");
     if (config.from_ns && config.to_ns && *config.from_ns > *config.to_ns)
-        fail_usage("pull " + config.archive.place + ": the time ends before it begins",
-                   "from, then to");
+        fail_usage("pull " + config.archive.place + ": the time range ends before it begins",
+                   "`from` must not be later than `to`");
     return guarded(config.archive, "pull", [&] {
         const Contents found =
             contents_of(config.archive, [&] { return !go_on || go_on(PullReport{}); });
@@ -290,7 +290,7 @@ PullReport pull_archive(const PullConfig& config,
                 [&] { return !go_on || go_on(pulling.so_far()); });
         } catch (...) {
             if (go_on)
-                (void)go_on(pulling.so_far()); // what was done until then
+                (void)go_on(pulling.so_far()); // reports what was done before the error
             throw;
         }
         return pulling.so_far();

@@ -15,8 +15,9 @@ namespace iio_stream::archive {
 
 namespace {
 
-/// How far a clock may have been set back between two parts that do not go on exactly: those of a
-/// recording that was there under the same names are older.
+/// The largest step by which a clock may have been set back between two parts whose sample indexes
+/// are not contiguous. Parts that are left over from an older recording of the same name are
+/// further back.
 constexpr std::int64_t kClockStepNs = 60'000'000'000;
 
 [[noreturn]] void does_not_fit(const std::string& what)
@@ -39,8 +40,8 @@ std::string format_text(const Format& format)
     return format.name() + ", " + std::to_string(std::llround(format.sample_rate)) + " Hz";
 }
 
-/// Whether a part begins at the index where the one before ends, after what it records as lost
-/// there.
+/// Returns whether a part begins where the previous one ends, plus the losses that it records at
+/// its start.
 bool goes_on_exactly(const Part& part, const Part& before)
 {
     std::uint64_t lost = 0;
@@ -53,28 +54,28 @@ bool goes_on_exactly(const Part& part, const Part& before)
 void check_follows(const Part& part, const Part& before)
 {
     if (!same_channels(part.format, before.format))
-        does_not_fit("its samples are " + format_text(part.format) + ", and those of " +
-                     before.name + " " + format_text(before.format));
+        does_not_fit("its samples are " + format_text(part.format) + ", but those of " +
+                     before.name + " are " + format_text(before.format));
     if (part.device != before.device)
-        does_not_fit("it is of device '" + part.device + "', and " + before.name + " of '" +
-                     before.device + "'");
+        does_not_fit("it was recorded from device '" + part.device + "', but " + before.name +
+                     " from '" + before.device + "'");
     if (part.index() < before.end())
         does_not_fit("it begins at sample index " + std::to_string(part.index()) +
                      ", before the end of " + before.name + " at " + std::to_string(before.end()) +
-                     ": they are not of one recording");
+                     ": they do not belong to the same recording");
     const auto now = part.captures[0].utc_ns, then = before.captures[0].utc_ns;
     if (now && then && *now < *then - kClockStepNs && !goes_on_exactly(part, before))
-        does_not_fit("its time is before that of " + before.name +
-                     ": they are not of one recording");
+        does_not_fit("it is dated before " + before.name +
+                     ": they do not belong to the same recording");
 }
 
-/// Counts the losses of one part after the other.
+/// Counts the losses of a series, part by part.
 class Losses {
 public:
     explicit Losses(Series& series) : totals_(series.gaps), missing_(series.missing) {}
 
-    /// Those of a part and between it and the one before. Throws an Error, and counts nothing then,
-    /// if more is recorded as lost than the indexes skip.
+    /// Adds the losses in a part, and between it and the previous part. Throws an Error, and counts
+    /// nothing, if more samples are recorded as lost than the indexes skip.
     void add(const Part& part, const Part* before)
     {
         const GapTotals saved = totals_;
@@ -94,7 +95,8 @@ public:
 private:
     using Places = std::map<std::uint64_t, std::vector<Gap>>;
 
-    /// Where samples may be missing, with what was recorded there.
+    /// Returns the places where samples may be missing, each with the losses that are recorded
+    /// there.
     static Places places_of(const Part& part, const Part* before)
     {
         Places places;
@@ -119,7 +121,7 @@ private:
             detail::add_loss(totals_, gap.lost_min, gap.lost_max);
         }
         if (place >= part.samples && place != 0)
-            return; // the next part's index tells
+            return; // the next part's index shows the loss
         const bool first = place == 0;
         if (first && before == nullptr) {
             if (part.index() < least)
@@ -147,7 +149,7 @@ private:
     {
         does_not_fit("annotations say that " + std::to_string(least) +
                      " samples are missing before sample " + std::to_string(place) +
-                     ", and the indexes " + std::to_string(skipped));
+                     ", but the indexes say " + std::to_string(skipped));
     }
 
     GapTotals& totals_;
@@ -165,7 +167,7 @@ Series made_of(std::string name, std::vector<Part>& parts, std::vector<ArchivePr
         const Part* before = series.parts.empty() ? nullptr : &series.parts.back();
         try {
             if (before != nullptr && part.samples == 0 &&
-                part.gaps.empty()) { // a killed recorder had only expected it there
+                part.gaps.empty()) { // a killed recorder had only predicted its start
                 part.captures.resize(1);
                 part.captures[0].index = before->end();
                 part.captures[0].utc_ns.reset();
@@ -181,7 +183,7 @@ Series made_of(std::string name, std::vector<Part>& parts, std::vector<ArchivePr
     return series;
 }
 
-/// The value in all captures; nullopt if it is not known, or changes.
+/// Returns the value that all captures share; nullopt if it is unknown or changes.
 template <typename Get>
 std::optional<double> common(const Series& series, Get get)
 {
@@ -193,7 +195,7 @@ std::optional<double> common(const Series& series, Get get)
     return first;
 }
 
-/// From the first sample to the last, at the rates that the captures state.
+/// Returns the time from the first sample to the last, at the rates that the captures state.
 std::optional<double> seconds_of(const Series& series)
 {
     double seconds = 0;
@@ -231,7 +233,7 @@ std::optional<std::int64_t> SampleTimes::utc_ns(std::uint64_t index) const noexc
     if (at != dated_.begin())
         --at;
     const auto samples = static_cast<double>(static_cast<std::int64_t>(index - at->index));
-    constexpr double kCentury = 3.2e18; // in nanoseconds; what is later or earlier fits no time
+    constexpr double kCentury = 3.2e18; // in nanoseconds; larger offsets are not plausible
     const double ns = samples * 1e9 / *at->rate;
     std::int64_t utc_ns = 0;
     if (!(std::abs(ns) < kCentury) ||

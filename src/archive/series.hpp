@@ -8,20 +8,20 @@
 
 namespace iio_stream::archive {
 
-/// A recording: its parts, one after the other.
+/// A recording with its parts in order.
 struct Series {
     std::string name; ///< of its files, without number and suffix
     std::vector<Part> parts;
     GapTotals gaps;
     std::vector<ArchiveProblem>
-        missing; ///< samples between parts, and in them, that nothing recorded as lost
+        missing; ///< missing samples between parts, and in them, that are not recorded as lost
 
     std::uint64_t begin() const noexcept { return parts.front().index(); }
     std::uint64_t end() const noexcept { return parts.back().end(); }
     ArchivedRecording summary() const;
 };
 
-/// When the samples of a recording were taken, as far as its metadata say so.
+/// Computes when the samples of a recording were taken, as far as its metadata state it.
 class SampleTimes {
 public:
     explicit SampleTimes(const Series& series);
@@ -31,7 +31,8 @@ private:
     std::vector<Capture> dated_;
 };
 
-/// By name. Parts that do not continue the one before them are left out, and added to `damaged`.
+/// Groups parts into recordings, sorted by name. A part that does not continue the previous one is
+/// left out and added to `damaged`.
 std::vector<Series> series_of(std::vector<Part> parts, std::vector<ArchiveProblem>& damaged);
 
 } // namespace iio_stream::archive

@@ -15,16 +15,16 @@ namespace iio_stream::archive {
 /// Thrown when the user cancels.
 class Stopped : public std::exception {};
 
-/// Takes an object's bytes, some at a time.
+/// Receives an object's bytes, piece by piece.
 using Into = std::function<void(std::span<const std::byte>)>;
 
 /// An object of a bucket, or a file of a folder.
 struct Entry {
     std::uint64_t size = 0;
     std::int64_t modified_ns = 0; ///< UTC since 1970; 0 = unknown
-    std::string etag{};           ///< of a bucket's: another one for other bytes; "" = unknown
+    std::string etag{};           ///< in a bucket: changes with the content; "" = unknown
 
-    /// Whether it is what was seen before, and not another one of that name.
+    /// Returns whether this is still the same object as `seen`, not another one with that name.
     bool is_still(const Entry& seen) const
     {
         if (size != seen.size || etag.empty() || seen.etag.empty())
@@ -34,31 +34,32 @@ struct Entry {
     }
 };
 
-/// Compares the bytes of an object with the checksum that the store has of them.
+/// Compares the bytes of an object with the checksum that the store keeps for them.
 class Checksum {
 public:
     virtual ~Checksum() = default;
     virtual void add(std::span<const std::byte> bytes) = 0;
-    /// After the last of them, once: what differs, or "".
+    /// Call it once, after the last bytes. Returns a description of the difference, or "".
     virtual std::string difference() = 0;
 };
 
-/// A folder or a bucket's prefix, with its objects by their names below it. One connection: for one
-/// thread at a time. What cannot be done throws a storage Error that names the object, with ENOENT
-/// if it is not there.
+/// The objects of a folder, or below a prefix of a bucket. Their names are relative to it. A Store
+/// is one connection, which one thread at a time may use. If an operation fails, it throws a
+/// storage Error that names the object, with ENOENT if the object does not exist.
 class Store {
 public:
     virtual ~Store() = default;
 
     virtual std::map<std::string, Entry> list() = 0;
-    /// As it is now; nullopt: it is not there.
+    /// Returns the current entry; nullopt if the object does not exist.
     virtual std::optional<Entry> find(const std::string& name) = 0;
-    /// From byte `begin` on. The ETag of what it has read, "" if there is none.
+    /// Reads an object from byte `begin` on. Returns the ETag of the object that was read, "" if
+    /// there is none.
     virtual std::string read(const std::string& name, const Into& into,
                              std::uint64_t begin = 0) = 0;
-    /// nullptr: the store has none that is of the object's bytes.
+    /// Returns nullptr if the store has no checksum of the object's bytes.
     virtual std::unique_ptr<Checksum> checksum_of(const std::string&) { return nullptr; }
-    /// Another one of that name is replaced.
+    /// Replaces an existing object of that name.
     virtual void write(const std::string& name, const std::string& text) = 0;
     /// Removes the object; a no-op if it does not exist.
     virtual void remove(const std::string& name) = 0;
@@ -67,8 +68,8 @@ public:
 
 using GoOn = std::function<bool()>;
 
-/// Of a folder, "file:///FOLDER" or "s3://BUCKET/PREFIX". `retry` and `go_on` are those of a
-/// Bucket. Throws a usage Error for anything else.
+/// Opens a folder, "file:///FOLDER" or "s3://BUCKET/PREFIX". `retry` and `go_on` have the same
+/// meaning as in Bucket; a folder does not use `retry`. Throws a usage Error for any other `place`.
 std::unique_ptr<Store> open_store(const std::string& place, std::chrono::nanoseconds retry,
                                   GoOn go_on);
 /// Like open_store(), for s3:// URLs only.

@@ -15,12 +15,12 @@ namespace archive {
 
 namespace {
 
-/// Compares the samples of parts with their hashes, on several threads.
+/// Compares the samples of parts with their hashes. Several threads can call check().
 class Hashing {
 public:
     Hashing(ArchiveVerification report, bool all) : report_(std::move(report)), all_(all) {}
 
-    /// Problems by name.
+    /// Returns the report so far, its problems sorted by name.
     ArchiveVerification so_far()
     {
         const std::lock_guard lock(mutex_);
@@ -33,17 +33,15 @@ public:
         const std::string name = part.name + kData;
         try {
             if (part.data_bytes != part.bytes)
-                return problem(name, "it has " + std::to_string(part.data_bytes) +
-                                         " bytes, and by its metadata " +
-                                         std::to_string(part.bytes));
+                return problem(name, "it has " + std::to_string(part.data_bytes) + " bytes, but " +
+                                         std::to_string(part.bytes) + " according to its metadata");
             if (part.sha512.empty())
                 return all_ ? check_by_store(store, name)
                             : count(&ArchiveVerification::without_hash, 1);
             const std::string found = hash_of(store, name);
             if (!file::same_hash(found, part.sha512))
-                return problem(name, "its SHA-512 is " + found.substr(0, 16) +
-                                         "…, and by its metadata " + part.sha512.substr(0, 16) +
-                                         "…");
+                return problem(name, "its SHA-512 is " + found.substr(0, 16) + "…, but " +
+                                         part.sha512.substr(0, 16) + "… according to its metadata");
             count(&ArchiveVerification::good, 1);
         } catch (const Error& error) {
             if (!is_of_one_object(error))
@@ -63,7 +61,8 @@ private:
         return hash.finish();
     }
 
-    /// Reads samples whose metadata state no hash.
+    /// Reads samples whose metadata have no hash, and compares them with the store's checksum, if
+    /// there is one.
     void check_by_store(Store& store, const std::string& name)
     {
         const std::unique_ptr<Checksum> stored = store.checksum_of(name);
@@ -93,7 +92,7 @@ private:
 
     std::mutex mutex_;
     ArchiveVerification report_;
-    const bool all_; ///< also parts without a hash are read
+    const bool all_; ///< parts without a hash are read as well
 };
 
 ArchiveVerification report_on(const Contents& found)
@@ -133,7 +132,7 @@ ArchiveVerification verify_archive(const VerifyConfig& config,
                 [&] { return !go_on || go_on(hashing.so_far()); });
         } catch (...) {
             if (go_on)
-                (void)go_on(hashing.so_far()); // what was found until then
+                (void)go_on(hashing.so_far()); // reports what was found before the error
             throw;
         }
         return hashing.so_far();

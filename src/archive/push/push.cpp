@@ -22,7 +22,7 @@ namespace {
 using namespace archive;
 namespace fs = std::filesystem;
 
-/// The thread reads and writes files only where nothing else wants to, and as before at its end.
+/// Sets the thread's I/O priority to idle. The destructor restores the previous priority.
 class IdleIo {
 public:
     IdleIo() : before_(::syscall(SYS_ioprio_get, kThread, 0))
@@ -43,7 +43,8 @@ private:
     long before_;
 };
 
-/// All metadata in a folder and its subfolders; folders that cannot be read are problems.
+/// Finds all metadata in a folder and its subfolders. Folders that cannot be read are added to
+/// `problems`.
 void find_metadata(const fs::path& folder, std::vector<fs::path>& found,
                    std::vector<std::string>& problems)
 {
@@ -69,7 +70,8 @@ std::string text_of(const std::string& path)
     throw Error(Fault::storage, ENOENT, "read", path);
 }
 
-/// By the metadata; where they do not know the time, by that of their file.
+/// Returns a part's time according to its metadata or, if they have none, the modification time of
+/// the metadata file.
 PartTime time_of(const FileIdentity& meta, const std::string& text, const FileIdentity& data)
 {
     PartTime made{.recording = meta.path(), .end_ns = meta.modified_ns()};
@@ -84,12 +86,12 @@ PartTime time_of(const FileIdentity& meta, const std::string& text, const FileId
         made.index = part->index();
         made.number = part->number.value_or(0);
         for (const Capture& one : part->captures)
-            made.end_ns = one.utc_ns.value_or(made.end_ns); // if the rate is not known
+            made.end_ns = one.utc_ns.value_or(made.end_ns); // used if the rate is unknown
         const std::uint64_t last = part->last();
         Series alone;
         alone.parts.push_back(*std::move(part));
         made.end_ns = SampleTimes(alone).utc_ns(last).value_or(made.end_ns);
-    } catch (const Error&) { // no metadata for an archive: as a recording of its own
+    } catch (const Error&) { // not valid in an archive: counts as a recording of its own
     }
     return made;
 }
@@ -107,14 +109,15 @@ Push::Push(const PushConfig& config, const std::function<bool(const PushReport&)
               [this] { return should_continue(); })
 {}
 
-/// Whether an object is that text.
+/// Returns whether the content of the object `key` is this text.
 bool Push::has(const std::string& text, const std::string& key)
 {
     const std::optional<Object> object = bucket_.find(key);
     return object && is_text(bucket_, text, key, *object);
 }
 
-/// Samples, unless the store has them (`same`), then metadata.
+/// Uploads the samples, unless the store has them (`same`), and then the metadata. Returns whether
+/// the store has confirmed both.
 bool Push::send(const Closed& recording, const std::optional<Object>& data, bool same)
 {
     const std::string data_key = key_of(recording.data.path()),
@@ -152,14 +155,14 @@ bool Push::send(const Closed& recording, const std::optional<Object>& data, bool
     return true;
 }
 
-/// Whether the store has confirmed all of it.
+/// Stores a recording unless the store has it. Returns whether the store has confirmed all of it.
 bool Push::store(const Closed& recording)
 {
     const std::string data_key = key_of(recording.data.path()),
                       meta_key = key_of(recording.meta.path());
     const std::optional<Object> data = bucket_.find(data_key);
-    // Parts of two recordings may have the same metadata, unless those have the samples' hash. What
-    // is to be removed is compared in any case.
+    // Parts of two recordings can have equal metadata, unless the metadata have a hash of the
+    // samples. A recording that is to be removed is always compared.
     const bool trusted = retained_.all() && recording.hashed;
     const bool same_size = data && data->size == recording.data.size();
     const bool same =
@@ -181,7 +184,7 @@ bool Push::store(const Closed& recording)
     return true;
 }
 
-/// Whether its samples were removed by a push that was ended before it could remove the metadata.
+/// Returns whether an interrupted push has removed the samples, but not yet the metadata.
 bool Push::is_removed(const std::string& metadata)
 {
     const std::string data = fs::path(metadata).replace_extension(".sigmf-data").string();
@@ -189,8 +192,8 @@ bool Push::is_removed(const std::string& metadata)
            has(text_of(metadata), key_of(metadata));
 }
 
-/// A closed recording; otherwise nothing, and the report says why. Throws an Error for files that
-/// cannot be read.
+/// Opens a closed recording. Returns nullopt for any other recording, and notes the reason in the
+/// report. Throws an Error for files that cannot be read.
 std::optional<Push::Closed> Push::open(const std::string& metadata)
 {
     const FileIdentity meta(metadata);
@@ -240,7 +243,7 @@ void Push::require_name(const fs::path& metadata) const
                    "`archive pull` refuses such names: choose another one");
 }
 
-/// Whether it is stored.
+/// Pushes a recording. Returns whether it is stored.
 bool Push::push(const fs::path& metadata)
 {
     require_name(metadata);
@@ -249,7 +252,7 @@ bool Push::push(const fs::path& metadata)
         recording = open(metadata.string());
     } catch (const Error& error) {
         if (!fs::exists(fs::symlink_status(metadata)) ||
-            is_removed(metadata.string())) { // by another push
+            is_removed(metadata.string())) { // removed by another push
             --report_.parts;
             sys::try_remove_file(metadata.string());
         } else {
@@ -271,7 +274,7 @@ try {
         try {
             const bool stored =
                 push(*metadata) ||
-                (!fs::exists(*metadata) && bucket_.find(key_of(*metadata))); // another push did it
+                (!fs::exists(*metadata) && bucket_.find(key_of(*metadata))); // by another push
             queue.pushed(*metadata, stored                     ? ""
                                     : report_.problems.empty() ? "it is not closed yet"
                                                                : report_.problems.front());
@@ -305,7 +308,7 @@ PushReport Push::run()
         }
     } catch (const Stopped&) {
     } catch (const Error&) {
-        (void)should_continue(); // what was done until then
+        (void)should_continue(); // reports what was done before the error
         throw;
     }
     report_.retries = bucket_.retries();

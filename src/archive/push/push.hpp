@@ -12,15 +12,16 @@
 
 namespace iio_stream::archive {
 
-/// Uploads closed recordings into an archive and removes them from the folder as the rule says.
+/// Uploads closed recordings to an archive, and removes them from the folder according to
+/// PushConfig::keep.
 class Push {
 public:
     Push(const PushConfig& config, const std::function<bool(const PushReport&)>& go_on);
 
-    /// Throws a usage Error if a recording of that name could not be pulled.
+    /// Throws a usage Error if `archive pull` would refuse the recording's name.
     void require_name(const std::filesystem::path& metadata) const;
-    PushReport run(); ///< all in the folder
-    /// What the queue gives, until it has no more.
+    PushReport run(); ///< pushes all recordings in the folder
+    /// Pushes the recordings that the queue returns, until there are no more.
     void run(detail::PushQueue& queue);
 
 private:
@@ -33,16 +34,16 @@ private:
     {
         return url_.prefix + file.lexically_relative(config_.folder).generic_string();
     }
-    /// Without suffix.
+    /// The recording's key, without suffix.
     std::string name_of(const std::filesystem::path& metadata) const
     {
         return key_of(std::filesystem::path(metadata).replace_extension());
     }
-    /// A closed recording, as it was at one time.
+    /// The state of a closed recording at one point in time.
     struct Closed {
         FileIdentity meta, data;
         std::string text; ///< of the metadata
-        bool hashed;      ///< the metadata has the samples' hash
+        bool hashed;      ///< the metadata have the samples' hash
         PartTime time;
     };
 

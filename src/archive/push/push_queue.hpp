@@ -8,24 +8,27 @@
 
 namespace iio_stream::detail {
 
-/// Recordings that are to be pushed one by one, as they get closed.
+/// Passes recordings to a push one by one, as they are closed.
 class PushQueue {
 public:
     virtual ~PushQueue() = default;
-    /// The metadata of the next one; waits for it. nullopt: no more will come.
+    /// Waits for the next recording and returns its metadata's path; nullopt if there will be no
+    /// more.
     virtual std::optional<std::string> next() = 0;
-    /// What became of it: "" if the store has confirmed it, otherwise why not.
+    /// Reports the result of one recording: "" if the store has confirmed it, otherwise the reason
+    /// why not.
     virtual void pushed(const std::string& metadata, const std::string& why_not) = 0;
 };
 
-/// push_archive() for what the queue gives, not for all that is in the folder. An Error ends
-/// nothing: pushed() is told.
+/// Like push_archive(), but pushes the recordings from the queue instead of all in the folder. An
+/// Error does not end the function; pushed() reports it.
 void push_each(const PushConfig& config, PushQueue& queue,
                const std::function<bool(const PushReport&)>& go_on);
 
-/// Throws as push_archive() does for settings that make no sense, without asking the store, and for
-/// metadata of a name that pull_archive() would refuse. How many bytes of what is stored `keep`
-/// leaves in the folder, at least; kUnknown: all of it.
+/// Checks the settings, without a request to the store. Throws the same Error as push_archive() for
+/// invalid settings, and a usage Error for a name of metadata that pull_archive() would refuse.
+/// Returns the minimum number of bytes of stored recordings that `keep` leaves in the folder;
+/// kUnknown: all.
 std::uint64_t check_push(const PushConfig& config, const std::string& metadata);
 
 } // namespace iio_stream::detail

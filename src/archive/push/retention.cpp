@@ -60,9 +60,10 @@ std::optional<std::uint64_t> RetentionQueue::remove()
     if (!part.meta.is_unchanged() || !part.data.is_unchanged())
         throw Error(Fault::storage, EBUSY, "remove", part.meta.path(),
                     "it has changed since it was stored", "push again");
-    // The samples first: metadata alone is small, and the next push removes it.
-    sys::remove_file(part.data.path(), "--keep all leaves it");
-    sys::remove_file(part.meta.path(), "--keep all leaves it");
+    // The samples are removed first. If only the metadata remain, they are small, and the next push
+    // removes them.
+    sys::remove_file(part.data.path(), "--keep all leaves it in place");
+    sys::remove_file(part.meta.path(), "--keep all leaves it in place");
     return part.data.size();
 }
 

@@ -28,8 +28,8 @@ std::string trimmed(const std::string& text)
                : text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
 }
 
-/// Of one section of an INI file; nothing if there is no such file. Lines that are indented belong
-/// to a nested setting, and none of those is ours.
+/// Reads one section of an INI file; empty if the file does not exist. Indented lines belong to
+/// nested settings, which are not used here.
 Section section_of(const std::string& path, const std::string& name)
 {
     Section found;
@@ -89,7 +89,7 @@ void check_endpoint(const std::string& endpoint)
 {
     const bool known = endpoint.starts_with("http://") || endpoint.starts_with("https://");
     if (!known || endpoint.find_first_of("@?#") != std::string::npos)
-        fail_usage("AWS_ENDPOINT_URL is no address of a store", // which may have a password in it
+        fail_usage("AWS_ENDPOINT_URL is not a valid address", // not shown: it can hold a password
                    "such as https://minio.example:9000");
 }
 

@@ -18,9 +18,9 @@ namespace iio_stream::archive {
 
 namespace {
 
-constexpr std::size_t kLongestPage = 8 << 20; ///< 1000 of the longest names
+constexpr std::size_t kLongestPage = 8 << 20; ///< 1000 names of maximum length
 
-/// Decodes a text that is encoded like a form. A percent sign without a code stays.
+/// Decodes form-encoded text. A percent sign without a valid code is kept.
 std::string decoded(std::string_view text)
 {
     std::string made;
@@ -37,7 +37,7 @@ std::string decoded(std::string_view text)
 
 constexpr std::int64_t kFirstPause = kSecond / 4, kLongestPause = 30 * kSecond;
 
-std::int64_t half_to_whole(std::int64_t ns) // that many clients do not come back at the same time
+std::int64_t half_to_whole(std::int64_t ns) // spreads the retries of many clients
 {
     return ns / 2 + sys::monotonic_ns() % (ns / 2);
 }
@@ -53,8 +53,8 @@ int errno_of(long status)
     return status == 404 ? ENOENT : EIO;
 }
 
-/// Whether the same request may succeed later: the store is busy, or got other bytes than were
-/// sent.
+/// Returns whether the same request may succeed later, because the store is busy or has received
+/// bytes other than those that were sent.
 bool is_transient(const Response& response)
 {
     const long status = response.status;
@@ -68,9 +68,9 @@ bool is_transient(const Response& response)
 std::string hint_for(long status)
 {
     if (status == 403 || status == 401)
-        return "check the credentials, and what they may do with the bucket";
+        return "check the credentials and their permissions for the bucket";
     if (status == 301 || status == 307)
-        return "the bucket is somewhere else: set AWS_REGION or AWS_ENDPOINT_URL";
+        return "the bucket is at another address: set AWS_REGION or AWS_ENDPOINT_URL";
     return "";
 }
 
@@ -99,7 +99,7 @@ Response required(Response response, const char* what, const std::string& url)
     return response;
 }
 
-/// How far an object has been read, by one answer or several.
+/// Tracks how much of an object has been read, in one answer or several.
 class Progress {
 public:
     Progress(std::uint64_t begin, std::string url)
@@ -108,14 +108,14 @@ public:
 
     std::uint64_t have() const noexcept { return have_; }
 
-    /// What of the bytes is new. Throws an Error if they are of another object, or are not those
-    /// that were requested.
+    /// Returns the bytes that are new. Throws an Error if the bytes belong to another object, or
+    /// are not the requested ones.
     std::span<const std::byte> take(const Response& response, std::span<const std::byte> bytes)
     {
-        if (!etag_.empty() && response.etag != etag_) // a store without conditions
+        if (!etag_.empty() && response.etag != etag_) // the store ignores conditions
             throw Error(Fault::storage, EEXIST, "read", url_, "it was replaced meanwhile");
         if (!answered_)
-            place_ = first_of(response); // a store without ranges sends all of it
+            place_ = first_of(response); // without ranges, the store sends everything
         answered_ = true;
         etag_ = response.etag;
         const auto known =
@@ -125,7 +125,8 @@ public:
         return bytes.subspan(known);
     }
 
-    /// Asks for the bytes not read yet. Returns true if more were read since the last call.
+    /// Changes the request so that it covers the bytes not read yet. Returns true if more were read
+    /// since the last call.
     bool request_rest(Request& request)
     {
         request.headers.clear();
@@ -138,8 +139,8 @@ public:
         return std::exchange(tried_, have_) != have_;
     }
 
-    /// Whether an answer that has ended was of a part only, and more is to be requested. Throws an
-    /// Error if it had not the bytes that it announced.
+    /// Returns whether a completed answer was only a part of the object, so that more must be
+    /// requested. Throws an Error if the answer did not contain the bytes that it announced.
     bool is_more(const Response& response) const
     {
         const bool is_part = response.status == 206 && response.range;
@@ -155,34 +156,36 @@ private:
         throw Error(Fault::storage, EBADMSG, "read", url_, what);
     }
 
-    /// RFC 9110, section 15.3.7: what a part is of is in its Content-Range alone.
+    /// Returns the offset of the first byte of an answer. For a partial answer, only its
+    /// Content-Range states this (RFC 9110, section 15.3.7).
     std::uint64_t first_of(const Response& response) const
     {
         if (response.status != 206)
             return 0;
         if (!response.range)
-            refuse("the store's answer is a part of it without a valid Content-Range");
+            refuse("the store's partial answer is without a valid Content-Range");
         if (response.range->first != have_)
             refuse("the store's answer begins at byte " + std::to_string(response.range->first) +
-                   " by its Content-Range, and byte " + std::to_string(have_) + " was requested");
+                   " by its Content-Range, but byte " + std::to_string(have_) + " was requested");
         return have_;
     }
 
     std::uint64_t have_, tried_, place_ = 0;
-    bool answered_ = false; ///< the present request
+    bool answered_ = false; ///< the current request
     std::string etag_;
     const std::string url_;
 };
 
-/// The pages of a list, which has an end whatever the store answers.
+/// Follows the pages of a list. It always ends, whatever the store answers.
 class Pagination {
 public:
     explicit Pagination(std::string url) : url_(std::move(url)) {}
 
-    /// Of the next page; "": the first one, or after add() that there is none.
+    /// Token of the next page. "" stands for the first page or, after add(), for the end of the
+    /// list.
     const std::string& token() const noexcept { return token_; }
 
-    /// One that lists so many objects for the first time. Throws an Error if the list has no end.
+    /// Adds a page that has `objects` new objects. Throws an Error if the list has no end.
     void add(const Element& page, std::size_t objects)
     {
         const bool is_last = page.value("IsTruncated") != "true";
@@ -190,9 +193,9 @@ public:
         if (is_last)
             return;
         if (token_.empty())
-            refuse("goes on, and the store does not say where");
+            refuse("continues, but without a continuation token");
         if (!seen_.insert(sha256_of(std::as_bytes(std::span(token_)))).second)
-            refuse("has no end: a continuation token came twice");
+            refuse("has no end: it repeats a continuation token");
         empty_ = objects == 0 ? empty_ + 1 : 0;
         if (empty_ == kMostEmptyPages)
             refuse("has no end: " + std::to_string(empty_) + " pages list nothing new");
@@ -211,7 +214,7 @@ private:
     const std::string url_;
     std::string token_;
     std::set<Sha256> seen_; ///< digests of tokens, which may be long
-    std::size_t empty_ = 0; ///< pages in a row
+    std::size_t empty_ = 0; ///< consecutive pages without new objects
 };
 
 } // namespace
@@ -224,7 +227,7 @@ std::string words_of(const Response& response)
         const Element answer = parse_xml(response.body, "");
         if (answer.name == "Error" && !answer.value("Code").empty())
             text = std::string(answer.value("Code")) + ": " + std::string(answer.value("Message"));
-    } catch (const Error&) { // a HEAD has no body, and a proxy's is no XML
+    } catch (const Error&) { // a HEAD has no body, and a proxy's body is not XML
     }
     return text.substr(0, kLongest);
 }
@@ -320,7 +323,7 @@ Response Bucket::send_conditional(const char* what, const std::string& key, Requ
     try {
         return required(send(what, key, std::move(conditional)), what, url_of(key));
     } catch (const Error& error) {
-        if (error.code().value() != ENOSYS) // a store without conditions
+        if (error.code().value() != ENOSYS) // the store does not support conditions
             throw;
     }
     return required(send(what, key, std::move(request)), what, url_of(key));
@@ -341,7 +344,7 @@ std::map<std::string, Entry> Bucket::list(const std::string& prefix)
         if (response.status == 404 || page.name != "ListBucketResult")
             throw Error(
                 Fault::storage, response.status == 404 ? ENOENT : EBADMSG, "list", url_of(prefix),
-                page.name == "Error" ? words_of(response) : "the store's answer is no list");
+                page.name == "Error" ? words_of(response) : "the store's answer is not a list");
         const bool is_encoded = page.value("EncodingType") == "url";
         const std::size_t before = found.size();
         std::size_t folders = 0;
@@ -350,7 +353,7 @@ std::map<std::string, Entry> Bucket::list(const std::string& prefix)
                 is_encoded ? decoded(one.value("Key")) : std::string(one.value("Key"));
             if (one.name != "Contents" || !key.starts_with(prefix))
                 continue;
-            if (key.ends_with('/')) { // a folder's mark
+            if (key.ends_with('/')) { // marks a folder
                 ++folders;
                 continue;
             }
@@ -368,7 +371,7 @@ void Bucket::remove(const std::string& key)
 {
     Request request;
     request.method = "DELETE";
-    (void)send("remove", key, std::move(request)); // 404: someone else did
+    (void)send("remove", key, std::move(request)); // 404: it is already removed
 }
 
 std::string Bucket::put(const std::string& key, std::span<const std::byte> bytes, const Md5& md5,
@@ -429,7 +432,7 @@ std::string Bucket::begin(const std::string& key)
     std::string id(parse_xml(response.body, url_of(key)).value("UploadId"));
     if (id.empty())
         throw Error(Fault::storage, EBADMSG, "begin", url_of(key),
-                    "the store's answer names no upload");
+                    "the store's answer has no upload ID");
     return id;
 }
 
@@ -454,7 +457,8 @@ void Bucket::finish(const std::string& key, const std::string& upload,
     const auto bytes = std::as_bytes(std::span(body));
     const Response response = send_conditional(
         "finish", key, request_for("POST", query, bytes, md5_of(bytes)), condition);
-    // An error may come after the status was sent (docs.aws.amazon.com, CompleteMultipartUpload).
+    // The store can report an error in the body after it has sent status 200 (docs.aws.amazon.com,
+    // CompleteMultipartUpload).
     if (parse_xml(response.body, url_of(key)).name == "Error")
         throw Error(Fault::storage, EIO, "finish", url_of(key), words_of(response));
 }

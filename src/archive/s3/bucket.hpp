@@ -11,8 +11,8 @@ namespace iio_stream::archive {
 struct Object {
     std::uint64_t size = 0;
     std::string
-        etag; ///< of what was put whole: its MD5 in hex digits, unless the store keeps it to itself
-    bool is_encrypted = false; ///< by a key of its own: the ETag is not of the MD5 then
+        etag; ///< MD5 in hex digits if the object was sent in one piece and the store reports it
+    bool is_encrypted = false; ///< by SSE-KMS or SSE-C; the ETag is then not an MD5
 };
 
 struct Piece {
@@ -20,36 +20,39 @@ struct Piece {
     Object object;
 };
 
-inline constexpr std::size_t kMostPieces = 10'000; ///< of an object: S3's limit
+inline constexpr std::size_t kMostPieces = 10'000; ///< per object: S3's limit
 
-/// A bucket of an S3-compatible store. What the store cannot do now is tried again, at longer and
-/// longer intervals, until `retry` is over.
+/// A bucket of an S3-compatible store. A request that fails temporarily is repeated, at longer and
+/// longer intervals, for up to `retry`.
 class Bucket {
 public:
     Bucket(const Account& account, std::string name, double rate, std::chrono::nanoseconds retry,
            GoOn go_on);
 
-    /// nullopt: there is no such object. read() throws an Error then.
+    /// Returns nullopt if the object does not exist. read() throws an Error in that case.
     std::optional<Object> find(const std::string& key);
-    /// How many bytes the first piece of an object in pieces has; 0: the store does not say so.
+    /// Returns the size in bytes of the first piece of an object that was written in pieces; 0 if
+    /// the store does not report it.
     std::uint64_t first_piece(const std::string& key);
-    /// From byte `begin` on, each byte once and in order: a connection that is cut is made again
-    /// for the rest, and so is a request of which the answer has a part only. Throws an Error with
-    /// EEXIST if the object was replaced meanwhile, with EBADMSG for an answer of other bytes than
-    /// those that were requested. The object as the last answer describes it.
+    /// Reads an object from byte `begin` on, and passes on each byte once and in order. If the
+    /// connection breaks, or if an answer contains only a part, the rest is requested. Throws an
+    /// Error with EEXIST if the object was replaced meanwhile, and with EBADMSG if an answer
+    /// contains bytes other than the requested ones. Returns the object as the last answer
+    /// describes it.
     Object read(const std::string& key, const Into& into, std::uint64_t begin = 0);
-    /// All objects whose keys begin with `prefix`, by the rest of their keys. Throws an Error
-    /// (EBADMSG) for a list without an end.
+    /// Lists all objects whose keys begin with `prefix`, by the rest of the key. Throws an Error
+    /// (EBADMSG) if the store's list has no end.
     std::map<std::string, Entry> list(const std::string& prefix);
     void remove(const std::string& key);
-    /// Its ETag. `md5` is that of the bytes: the store refuses others. `condition` is a header,
-    /// "If-None-Match: *" or "If-Match: …", which the store may not support, or "". Throws an Error
-    /// with EEXIST if the precondition fails.
+    /// Writes an object and returns its ETag. `md5` is the MD5 of `bytes`; the store rejects bytes
+    /// that do not match it. `condition` is a header, "If-None-Match: *" or "If-Match: …", which
+    /// the store may not support, or "". Throws an Error with EEXIST if the precondition fails.
     std::string put(const std::string& key, std::span<const std::byte> bytes, const Md5& md5,
                     const std::string& condition);
 
-    /// An object in pieces: of an upload that was begun for it and not finished, the newest last,
-    /// or a new one. nullopt: the store does not list them.
+    /// The following functions write an object in pieces. uploads_of() returns the IDs of the
+    /// unfinished uploads of the object, the newest last; nullopt if the store does not list them.
+    /// begin() starts a new upload and returns its ID.
     std::optional<std::vector<std::string>> uploads_of(const std::string& key);
     std::vector<Piece> pieces(const std::string& key, const std::string& upload);
     std::string begin(const std::string& key);
@@ -69,8 +72,8 @@ private:
     /// Sends a request until it succeeds, fails for good or `retry` is over.
     Response send(const char* what, const std::string& key, Request request,
                   const RetryHook& retry_hook = {});
-    /// Like send() with a condition header. If the store does not support conditions, sends it
-    /// again without.
+    /// Like send() with a condition header. If the store does not support conditions, this sends
+    /// the request again without it.
     Response send_conditional(const char* what, const std::string& key, Request request,
                               const std::string& condition);
 
@@ -81,10 +84,11 @@ private:
     std::uint64_t retries_ = 0;
 };
 
-/// The store's own words: "NoSuchBucket: The specified bucket does not exist".
+/// Returns the store's error message, such as "NoSuchBucket: The specified bucket does not exist",
+/// or the HTTP status if the answer has no message.
 std::string words_of(const Response& response);
 struct Element;
-/// Of an object or a piece in a list, without its quotation marks.
+/// Returns a listed object's or piece's ETag, without the quotation marks.
 std::string etag_in(const Element& listed);
 
 } // namespace iio_stream::archive

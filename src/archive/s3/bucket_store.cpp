@@ -23,7 +23,7 @@ public:
         std::map<std::string, Entry> found = bucket_.list(prefix_);
         if (found.empty() && !prefix_.empty())
             throw Error(Fault::storage, ENOENT, "list", bucket_.url_of(prefix_),
-                        "there is nothing");
+                        "no objects below this prefix");
         return found;
     }
     std::optional<Entry> find(const std::string& name) override
@@ -35,7 +35,7 @@ public:
     {
         if (begin != 0 || name.ends_with(kData))
             return bucket_.read(prefix_ + name, into, begin).etag;
-        Md5Sum sum; // metadata have no hash of themselves
+        Md5Sum sum; // metadata contain no hash of themselves
         const Object object = bucket_.read(prefix_ + name, [&](std::span<const std::byte> bytes) {
             sum.add(bytes);
             into(bytes);

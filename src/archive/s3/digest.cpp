@@ -14,7 +14,8 @@ namespace {
 void require(bool done)
 {
     if (!done)
-        throw Error(Fault::other, ENOTSUP, "hash", "an object", "libcrypto refuses MD5 or SHA-256");
+        throw Error(Fault::other, ENOTSUP, "hash", "an object",
+                    "libcrypto does not support MD5 or SHA-256");
 }
 
 template <typename Digest>
@@ -39,7 +40,7 @@ Sha256 sha256_of(std::span<const std::byte> bytes)
 
 std::string base64(std::span<const unsigned char> bytes)
 {
-    std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0'); // it ends with a 0
+    std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0'); // EVP_EncodeBlock() adds a 0
     const int length = ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
                                          bytes.data(), static_cast<int>(bytes.size()));
     text.resize(static_cast<std::size_t>(length));

@@ -16,14 +16,14 @@ Md5 md5_of(std::span<const std::byte> bytes);
 Sha256 sha256_of(std::span<const std::byte> bytes);
 std::string base64(std::span<const unsigned char> bytes);
 
-/// The digest of bytes that come one after the other.
+/// Computes the digest of bytes that arrive piece by piece.
 template <typename Digest>
 class DigestSum {
 public:
     DigestSum();
     ~DigestSum();
     void add(std::span<const std::byte> bytes);
-    Digest finish(); ///< of the bytes since the last one
+    Digest finish(); ///< of the bytes since the last finish()
 
 private:
     struct State;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// An object's ETag: docs.aws.amazon.com, "Amazon S3 API Reference", type Object.
+// The format of an ETag is documented in docs.aws.amazon.com, "Amazon S3 API Reference", type
+// Object.
 #include "archive/s3/etag.hpp"
 
 #include "core/base/text.hpp"
@@ -13,7 +14,8 @@ namespace {
 
 constexpr std::size_t kMd5Digits = 32;
 
-/// How many pieces an ETag is of, 0 for one that is the MD5 itself; nullopt if it is neither.
+/// Returns the number of pieces that an ETag covers; 0 if it is the MD5 of the object, nullopt if
+/// it is neither.
 std::optional<std::uint64_t> pieces_in(std::string_view etag)
 {
     const std::string_view digits = etag.substr(0, kMd5Digits);
@@ -38,7 +40,7 @@ std::string etag_of_pieces(const std::vector<Md5>& pieces)
 
 std::string difference_of(const std::string& found, const std::string& etag)
 {
-    return found == etag ? "" : "its MD5 is " + found + ", and by the store " + etag;
+    return found == etag ? "" : "its MD5 is " + found + ", but the store reports " + etag;
 }
 
 class EtagChecksum final : public Checksum {
@@ -76,10 +78,10 @@ private:
     }
 
     const std::string etag_;
-    const std::uint64_t piece_; ///< bytes of all but the last
+    const std::uint64_t piece_; ///< size in bytes of each piece but the last
     const bool is_of_pieces_;
     Md5Sum sum_;
-    std::uint64_t added_ = 0; ///< to the present piece
+    std::uint64_t added_ = 0; ///< bytes of the current piece
     std::vector<Md5> md5s_;
 };
 

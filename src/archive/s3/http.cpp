@@ -21,9 +21,9 @@ namespace iio_stream::archive {
 namespace {
 
 constexpr long kConnectSeconds = 20;
-// Where the network is gone, a connection ends before kSilentSeconds. TCP doubles the time between
-// its attempts, so that a request may wait for another 20 s after a network was away for 20 s. A
-// new connection is attempted at once.
+// If the network is down, a connection is closed before kSilentSeconds have passed. TCP doubles the
+// time between its attempts, so that after an outage of 20 s a request could wait for another 20 s.
+// A new connection, in contrast, is attempted at once.
 constexpr long kNoAcknowledgmentSeconds = 15, kKeepAliveSeconds = 5;
 constexpr long kSilentSeconds = 30, kSlowest = 100; ///< bytes per second over that time
 
@@ -43,7 +43,7 @@ private:
     curl_slist* list_ = nullptr;
 };
 
-/// A request that is made: what libcurl's callbacks get.
+/// A request in progress: the data of libcurl's callbacks.
 struct Exchange {
     const Request& request;
     const std::function<bool()>& go_on;
@@ -97,7 +97,7 @@ std::size_t take(char* from, std::size_t size, std::size_t count, void* user)
     }
 }
 
-/// What a header line says if it is that header, whose name is in small letters.
+/// Returns the value of a header line if it is the header `name`, which is in lowercase.
 std::optional<std::string_view> value_of(std::string_view line, std::string_view name)
 {
     const auto same = [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b | 0x20 : b); };
@@ -135,9 +135,9 @@ std::size_t take_header(char* from, std::size_t size, std::size_t count, void* u
     return line.size();
 }
 
-/// The kernel ends a connection whose other end acknowledges nothing, or has no room for our bytes,
-/// for that time: tcp(7). A store that takes longer for an answer is waited for, as its kernel
-/// acknowledges the request.
+/// Makes the kernel end a connection if for kNoAcknowledgmentSeconds the other end acknowledges
+/// nothing or has no room for more bytes (tcp(7)). A store that takes longer to answer is not
+/// affected, because its kernel acknowledges the request.
 int set_acknowledgment_deadline(void*, curl_socket_t fd, curlsocktype)
 {
     const unsigned ms = kNoAcknowledgmentSeconds * 1000;
@@ -186,7 +186,7 @@ bool is_permanent(CURLcode code)
     }
 }
 
-/// Takes the digits at the start of a text off it.
+/// Removes the number at the start of the text and returns it.
 std::optional<std::uint64_t> take_number(std::string_view& text)
 {
     std::uint64_t value = 0;
@@ -255,7 +255,7 @@ void Http::State::set_connection() const
         if (const CURLcode code = curl().set(easy.get(), option, value); code != CURLE_OK)
             throw Error(Fault::other, ENOSYS, "set up", "libcurl", curl().text_of(code));
     };
-    curl().reset(easy.get()); // connections are kept
+    curl().reset(easy.get()); // open connections are kept
     set(CURLOPT_PROTOCOLS_STR, "http,https");
     set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
@@ -293,7 +293,7 @@ void Http::State::set_body(Exchange& x, Headers& headers) const
         curl().set(c, CURLOPT_POSTFIELDS,
                    size == 0 ? "" : reinterpret_cast<const char*>(x.request.body.data()));
         curl().set(c, CURLOPT_POST, 1L);
-        headers.add("Content-Type: application/xml"); // instead of a form's
+        headers.add("Content-Type: application/xml"); // the default is that of a form
     } else if (method == "HEAD") {
         curl().set(c, CURLOPT_NOBODY, 1L);
     } else if (method == "DELETE") {

@@ -18,14 +18,15 @@ namespace iio_stream::archive {
 
 inline constexpr std::int64_t kSecond = 1'000'000'000; ///< in nanoseconds
 
-/// What a Content-Range header says (RFC 9110, section 14.4): bytes `first` to `last`, of `total`.
+/// The content of a Content-Range header (RFC 9110, section 14.4): bytes `first` to `last` of
+/// `total`.
 struct ContentRange {
     std::uint64_t first = 0, last = 0;
     std::optional<std::uint64_t> total;
 
     bool operator==(const ContentRange&) const = default;
 };
-/// nullopt: it is damaged, or not of bytes.
+/// Returns nullopt if the header is malformed, or if its unit is not bytes.
 std::optional<ContentRange> parse_content_range(std::string_view text);
 
 struct Response {
@@ -34,19 +35,20 @@ struct Response {
     std::string etag;         ///< without its quotation marks
     std::uint64_t length = 0; ///< of the body, as announced
     std::optional<ContentRange> range;
-    bool is_encrypted = false; ///< by a key of its own (SSE-KMS, SSE-C)
+    bool is_encrypted = false; ///< by SSE-KMS or SSE-C
 };
 
-/// `path` and `query` are encoded, and the query's keys sorted: they are signed in this form.
+/// `path` and `query` are percent-encoded, and the keys of the query are sorted, because they are
+/// signed in this form.
 struct Request {
     const char* method = "GET"; ///< or HEAD, PUT, POST, DELETE
     std::string path, query;
     std::vector<std::string> headers;
     std::span<const std::byte> body;
-    /// Takes the body of an answer with status 200 or 206, with what its headers say; by default it
-    /// is kept in Response::body.
+    /// Receives the body of an answer with status 200 or 206, and the Response with the values of
+    /// its headers. If it is empty, the body is kept in Response::body.
     std::function<void(const Response&, std::span<const std::byte>)> into;
-    std::size_t longest = 1 << 20; ///< body that is kept; more is an Error
+    std::size_t longest = 1 << 20; ///< body to keep, in bytes; a longer one is an Error
 };
 
 /// The store could not be reached or did not answer: the request may succeed later.
@@ -63,11 +65,12 @@ private:
 /// Redirects are not followed: they would be signed for another host.
 class Http {
 public:
-    /// `go_on` is called about once a second in a request; false ends it with Stopped.
+    /// `go_on` is called about once a second during a request. If it returns false, the request
+    /// throws Stopped.
     Http(const Account& account, double rate, GoOn go_on);
     ~Http();
-    /// Throws Unreachable, Stopped, or an Error where another try cannot help: no trusted
-    /// certificate, a proxy's name that cannot be read.
+    /// Throws Unreachable, Stopped, or an Error if another attempt cannot help, for example because
+    /// the store's certificate is not trusted or the proxy's address is malformed.
     Response perform(const Request& request);
 
 private:
@@ -75,7 +78,7 @@ private:
     std::unique_ptr<State> state_;
 };
 
-/// Encoded for a URL, all but the unreserved characters (and, of a path, its slashes).
+/// Percent-encodes `text` for a URL, except unreserved characters and, if it is a path, slashes.
 std::string encoded(std::string_view text, bool path = false);
 
 } // namespace iio_stream::archive

@@ -42,13 +42,13 @@ public:
 private:
     const char* name_;
     std::string hint_;
-    void* handle_; ///< for good: it has state of its own
+    void* handle_; ///< never closed, because the library keeps state
 };
 
 Curl load_curl()
 {
     constexpr unsigned kOldest =
-        0x075700; // 7.87: signs the hash of the payload that a request states
+        0x075700; // 7.87 signs the payload hash that a request header states
     const Library library("libcurl.so.4", "libcurl-gnutls.so.4", "libcurl4");
     Curl made{};
     decltype(&::curl_global_init) global_init = nullptr;
@@ -68,7 +68,7 @@ Curl load_curl()
     if (version->version_num < kOldest)
         library.fail(std::string("version ") + version->version + " is older than 7.87");
     if (global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-        library.fail("it does not start");
+        library.fail("its initialization failed");
     return made;
 }
 

@@ -6,8 +6,8 @@
 
 namespace iio_stream::archive {
 
-/// libcurl's functions. It is loaded when an archive is opened: it brings thirty libraries, for
-/// which no other program waits.
+/// libcurl's functions. libcurl is loaded when an archive is opened, so that programs without an
+/// archive do not load the thirty libraries that it depends on.
 struct Curl {
     decltype(&::curl_easy_init) init;
     decltype(&::curl_easy_setopt) set;
@@ -20,7 +20,7 @@ struct Curl {
     decltype(&::curl_slist_free_all) free_list;
 };
 
-/// Expat's, loaded in the same way.
+/// Expat's functions. Expat is loaded in the same way.
 struct Expat {
     decltype(&::XML_ParserCreate) create;
     decltype(&::XML_SetUserData) set_user_data;
@@ -32,7 +32,7 @@ struct Expat {
     decltype(&::XML_ParserFree) free;
 };
 
-/// Each throws an Error that says what to install.
+/// Each function loads its library once. Throws an Error that names the package to install.
 const Curl& curl();
 const Expat& expat();
 

@@ -22,12 +22,12 @@ S3Url parse_s3_url(const std::string& archive)
     const bool named =
         url.bucket.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-") == std::string::npos;
     if (!named || url.bucket.size() < kShortest || url.bucket.size() > kLongest)
-        fail_usage("'" + url.bucket + "' is no name of a bucket",
-                   "3 to 63 small letters, digits, dots and hyphens: s3://BUCKET/PREFIX");
+        fail_usage("invalid bucket name '" + url.bucket + "'",
+                   "3 to 63 lowercase letters, digits, dots and hyphens: s3://BUCKET/PREFIX");
     for (const std::filesystem::path& name : std::filesystem::path(url.prefix))
         if (name == "." || name == "..")
             fail_usage("the archive " + archive + " has a '" + name.string() + "' in its prefix",
-                       "name it in full");
+                       "write the prefix without it");
     while (url.prefix.ends_with('/'))
         url.prefix.pop_back();
     if (!url.prefix.empty())

@@ -21,7 +21,8 @@ namespace {
 constexpr std::size_t kPiece = 16 << 20;
 constexpr std::size_t kDirectAlignment = 4096;
 
-/// A file that is read past the page cache where it can be: its samples are not read again soon.
+/// A file that is read without the page cache if possible, because its samples are not read again
+/// soon.
 class Input {
 public:
     explicit Input(const std::string& path) : path_(path)
@@ -31,7 +32,8 @@ public:
             fd_ = sys::open_file(path, O_RDONLY);
         struct stat status {};
         if (::fstat(fd_.get(), &status) < 0 || !S_ISREG(status.st_mode))
-            throw Error(Fault::storage, errno == 0 ? EINVAL : errno, "read", path, "it is no file");
+            throw Error(Fault::storage, errno == 0 ? EINVAL : errno, "read", path,
+                        "it is not a regular file");
         size_ = static_cast<std::uint64_t>(status.st_size);
         piece_ =
             std::max(kPiece, (static_cast<std::size_t>(size_ / kMostPieces / kPiece) + 1) * kPiece);
@@ -42,7 +44,7 @@ public:
     }
 
     std::uint64_t size() const noexcept { return size_; }
-    /// At least one: an empty file's is empty.
+    /// At least one: an empty file has one empty piece.
     std::size_t pieces() const noexcept
     {
         return std::max<std::size_t>(static_cast<std::size_t>((size_ + piece_ - 1) / piece_), 1);
@@ -54,7 +56,7 @@ public:
             std::min<std::uint64_t>(piece_, size_ - std::uint64_t{piece} * piece_));
     }
 
-    /// Valid until the next call.
+    /// Reads a piece. The result is valid until the next call.
     std::span<const std::byte> read(std::size_t piece)
     {
         const std::size_t wanted = size_of(piece);
@@ -64,7 +66,7 @@ public:
                                         static_cast<off_t>(begin + have));
             if (got < 0 && errno == EINVAL) {
                 ::fcntl(fd_.get(), F_SETFL,
-                        ::fcntl(fd_.get(), F_GETFL) & ~O_DIRECT); // a file system without it
+                        ::fcntl(fd_.get(), F_GETFL) & ~O_DIRECT); // not supported here
                 continue;
             }
             if (got < 0 && errno != EINTR)
@@ -80,7 +82,8 @@ public:
     }
 
 private:
-    /// The kernel makes all pages of a direct read ready, those behind the file's end, too.
+    /// Rounds up the size of a direct read, but no further than necessary: the kernel prepares all
+    /// pages of the read, even those beyond the end of the file.
     static std::size_t read_size(std::size_t bytes) noexcept
     {
         return std::max(detail::round_up(bytes, kDirectAlignment), kDirectAlignment);
@@ -117,11 +120,11 @@ bool same_bytes(Bucket& bucket, Input& input, const std::string& key)
 [[noreturn]] void differs(const Bucket& bucket, const std::string& key)
 {
     throw Error(Fault::storage, EBADMSG, "confirm", bucket.url_of(key),
-                "what the store holds is not what was sent");
+                "the stored object differs from the data sent");
 }
 
-/// Throws unless the store holds the file. An ETag that is not of its MD5 proves nothing: stores
-/// that encrypt have others.
+/// Throws an Error unless the store holds the content of the file. An ETag that differs from the
+/// MD5 does not prove a difference, because stores that encrypt use other ETags.
 Object confirm(Bucket& bucket, Input& input, const std::string& key, const std::string& etag)
 {
     const std::optional<Object> stored = bucket.find(key);
@@ -132,7 +135,7 @@ Object confirm(Bucket& bucket, Input& input, const std::string& key, const std::
     return *stored;
 }
 
-/// ETags of the pieces that an unfinished upload has, "" for those that it has not.
+/// Returns the ETags of the pieces that an unfinished upload has, "" for each missing piece.
 std::vector<std::string> found_pieces(Bucket& bucket, const Input& input, const std::string& key,
                                       const std::string& id)
 {
@@ -149,7 +152,8 @@ std::string condition_of(const std::optional<Object>& before)
     return before ? "If-Match: \"" + before->etag + "\"" : "If-None-Match: *";
 }
 
-/// An upload of pieces; `etags`: of those that it has already, "" for the others.
+/// An upload in pieces. `etags` has the ETag of each piece that is stored already, "" for the
+/// others.
 struct Begun {
     std::string id;
     std::vector<std::string> etags;
@@ -162,8 +166,8 @@ Begun begin_or_go_on(Bucket& bucket, const Input& input, const std::string& key)
     return {bucket.begin(key), std::vector<std::string>(input.pieces())};
 }
 
-/// Whether someone else has finished or ended an upload that failed: not every store says so to one
-/// who sends a piece.
+/// Returns whether another client has finished or aborted an upload that failed. Not every store
+/// reports this to the client that sends a piece.
 bool has_ended(Bucket& bucket, const std::string& key, const std::string& id, const Error& error)
 {
     if (error.code().value() == ENOENT)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// In place of what needs libcurl in a build with WITH_CURL=OFF.
+// Replaces the functions that need libcurl in a build with WITH_CURL=OFF.
 #include "archive/push/push_queue.hpp"
 #include "archive/store.hpp"
 #include "iio_stream/error.hpp"

@@ -8,17 +8,18 @@
 
 namespace iio_stream::archive {
 
-/// An element with its children: of a store's answer, which nests three deep.
+/// An element with its children. A store's answer nests elements three deep.
 struct Element {
-    std::string name, text; ///< without the namespace's prefix; its own text
+    std::string name, text; ///< without the namespace prefix; without the children's text
     std::vector<Element> children;
 
-    /// The text of the first child of that name; "" without one.
+    /// Returns the text of the first child with this name; "" if there is none.
     std::string_view value(std::string_view child) const noexcept;
 };
 
-/// The root of a document. Throws an Error (EBADMSG) for anything else than well-formed XML of a
-/// store: with a document type, and thus with entities of its own, or nested deeper than eight.
+/// Parses a document and returns its root. Throws an Error (EBADMSG), which names `of`, if the text
+/// is not well-formed XML, has a document type (which could define entities), or nests elements
+/// more than eight deep.
 Element parse_xml(std::string_view text, const std::string& of);
 
 } // namespace iio_stream::archive
