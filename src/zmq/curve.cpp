@@ -22,7 +22,7 @@ constexpr std::size_t kTextSize = 40; ///< of a key, in Z85
 constexpr const char* kHint = "python3 -c 'import zmq.auth; zmq.auth.create_certificates(\".\", "
                               "\"NAME\")' makes NAME.key and NAME.key_secret";
 
-// The text between the quotes of: NAME = "TEXT"
+// Returns TEXT from a line NAME = "TEXT"; empty for any other line.
 std::string quoted(const std::string& line, const std::string& name)
 {
     const std::size_t at = line.find_first_not_of(" \t");
@@ -46,7 +46,8 @@ CurveKey read_key(const std::string& option, const std::string& path, bool secre
     if (!file || ::stat(path.c_str(), &status) < 0)
         fail_usage(option + "=" + path + ": " + std::strerror(errno), kHint);
     if (secret && (status.st_mode & 077) != 0)
-        fail_usage(option + "=" + path + ": others may read the secret key", "chmod 600 " + path);
+        fail_usage(option + "=" + path + ": other users can read the secret key",
+                   "chmod 600 " + path);
     const std::string name = secret ? "secret-key" : "public-key";
     CurveKey key;
     for (std::string line; std::getline(file, line);)
@@ -81,8 +82,8 @@ void secure(Socket& socket, const Curve& curve, bool bind)
     socket.set(ZMQ_CURVE_SECRETKEY, text_of(curve.secret_key));
 }
 
-// libzmq asks at this address, by ZAP (RFC 27), before a handshake ends; without an answer it
-// admits anyone.
+// libzmq sends a request to this address (ZAP, RFC 27) before a handshake ends. If nothing is bound
+// to it, libzmq admits all clients.
 Authenticator::Authenticator(const Context& context, const Curve& curve)
     : clients_(curve.clients), requests_(context, ZMQ_REP, "inproc://zeromq.zap.01")
 {
@@ -105,12 +106,13 @@ void Authenticator::run()
             pollfd fds[] = {{requests_.fd(), POLLIN, 0}, {over_.fd(), POLLIN, 0}};
             (void)::poll(fds, 2, -1);
         }
-    } catch (...) { // then no one is admitted
+    } catch (...) { // no client is admitted then
     }
 }
 
-// Received: version, request, domain, address, identity, mechanism and the client's key. Sent:
-// version, request, status, its text, a user's name and properties.
+// The parts of a request are version, request ID, domain, address, identity, mechanism and the
+// client's key. The parts of the reply are version, request ID, status, status text, user name and
+// properties.
 void Authenticator::answer()
 {
     std::vector<std::vector<std::byte>> request;

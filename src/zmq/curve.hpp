@@ -16,25 +16,27 @@ namespace iio_stream::zmq {
 /// A public or a secret key.
 using CurveKey = std::array<std::byte, 32>;
 
-/// The keys of a link beyond a trusted network, from certificates as written by pyzmq and CZMQ. The
-/// end that binds is the server and says whom it admits; the end that connects says whom it expects
-/// to find.
+/// The keys of an encrypted link, for a network that is not trusted. They come from certificates in
+/// the format of pyzmq and CZMQ. The end that binds is the server and has the keys of the clients
+/// to admit. The end that connects has the public key of the server.
 struct Curve {
     CurveKey public_key{}, secret_key{}; ///< of this end
     CurveKey server{};                   ///< of the other end, if this one connects
-    std::set<CurveKey> clients;          ///< who may connect to this one; empty: anyone
+    std::set<CurveKey> clients;          ///< clients to admit to this end; empty: all
 };
 
-/// A certificate; no one else may be able to read its secret half. Throws a usage Error.
+/// Reads a key from a certificate. Throws a usage Error if that fails, or if other users can read
+/// the file with the secret key.
 CurveKey read_key(const std::string& option, const std::string& path, bool secret);
-/// From a certificate, or a folder of them (*.key).
+/// Reads public keys from a certificate, or from a folder of certificates (*.key). Throws a usage
+/// Error if there is none.
 std::set<CurveKey> read_public_keys(const std::string& option, const std::string& path);
 
-/// Call before the socket is opened.
+/// Sets a socket's keys. Call it before the socket is opened.
 void secure(Socket& socket, const Curve& curve, bool bind);
 
-/// Answers libzmq's authentication requests: only the clients that `curve` names may connect. The
-/// context outlives it. Owns: a thread.
+/// Answers libzmq's authentication requests, so that only the clients in `curve` can connect. The
+/// context must outlive it. Owns: a thread.
 class Authenticator {
 public:
     Authenticator(const Context& context, const Curve& curve);

@@ -11,7 +11,7 @@ namespace iio_stream::zmq {
 namespace {
 
 constexpr std::uint32_t kIndexVersion = 1;
-constexpr std::uint64_t kMostSamples = std::uint64_t{1} << 62; ///< more than any sender reaches
+constexpr std::uint64_t kMostSamples = std::uint64_t{1} << 62; ///< larger than any plausible stream
 
 template <typename T>
 void put_little(std::byte*& at, T value) noexcept
@@ -69,14 +69,14 @@ void Indexer::reset(std::uint64_t stream, std::size_t sample_bytes)
     position_ = 0;
 }
 
-// If blocks were dropped before they came here, their reports of losses went with them; the index
-// of this block counts what is certain, and says whether there was more.
+// If blocks before this one were dropped, their reports of losses were dropped, too. This block's
+// sample index counts the certain losses, and index_exact() is false if there may be more.
 void Indexer::begin(const Block& filled) noexcept
 {
     const bool unreported = next_.doubt == 0 && next_.spread == 0 && filled.gaps().empty();
     if (!filled.index_exact() && (unreported || filled.position() != position_))
         next_.doubt = kUnknown;
-    const bool zeros = filled.sequence() == kUnknown; // not in the source's samples
+    const bool zeros = filled.sequence() == kUnknown; // zeros are not samples of the source
     position_ = filled.position() + (zeros ? 0 : filled.bytes() / next_.sample_bytes);
 }
 
@@ -90,7 +90,7 @@ void Indexer::doubt(const Gap& gap) noexcept
 
 Index Indexer::number(std::uint64_t first, std::uint64_t samples) noexcept
 {
-    next_.first = std::max(next_.first, first); // zeros that were filled in have moved it already
+    next_.first = std::max(next_.first, first); // a zero fill may have advanced it already
     const Index index = next_;
     next_.first += samples;
     ++next_.sequence;
@@ -106,7 +106,7 @@ bool IndexReader::account(const Index& index, std::uint64_t samples, std::uint64
             tracker.gap({here - std::min(reach, here), here, least, most, Evidence::counter});
     };
     if (!last_ || index.stream != last_->stream) {
-        // A sender that restarted, or one whose source cannot detect losses.
+        // The sender has restarted, or its source cannot detect losses.
         if (last_ || index.doubt == kUnknown)
             gap(0, 0, kUnknown);
     } else {

@@ -12,35 +12,36 @@
 
 namespace iio_stream::zmq {
 
-/// The start of the part that index=on sends before the samples of each message. To a subscriber it
-/// is a topic like any other: GNU Radio's ZMQ SUB Source takes it as its key, and drops that part.
+/// The first bytes of the part that index=on sends before the samples of each message. A subscriber
+/// can use it as a topic: if it is the key of a ZMQ SUB Source of GNU Radio, that block removes the
+/// part.
 inline constexpr std::string_view kIndexKey = "iio-stream:index";
 
-/// Where the samples of a message belong, and what is known about losses before them. The counts
-/// run from the start of the stream, so that they describe what was in missing messages.
+/// The place of a message's samples in the stream, and the known losses before them. The counts
+/// start with the stream, so that they also cover missing messages.
 struct Index {
     static constexpr std::size_t kBytes = 72;
 
     std::uint32_t sample_bytes = 0;
     std::uint64_t stream = 0;   ///< a random number chosen by the sender
     std::uint64_t sequence = 0; ///< messages before this one
-    std::uint64_t first = 0;    ///< index of the first sample, lost ones counted; at least
+    std::uint64_t first = 0;    ///< lower bound of the sample index of the first sample
     std::uint64_t doubt = 0;    ///< further samples that may be lost; kUnknown: unknown
-    std::uint64_t reach = 0;    ///< losses before this message are within this many samples
-    std::uint64_t spread = 0;   ///< losses so far whose place is not exact
+    std::uint64_t reach = 0;    ///< how far before this message the losses can lie, in samples
+    std::uint64_t spread = 0;   ///< losses so far whose place is not known exactly
 
     std::array<std::byte, kBytes> encode() const noexcept;
-    /// nullopt for anything but a complete index of this version.
+    /// Returns nullopt unless `bytes` are a complete index of this version.
     static std::optional<Index> decode(std::span<const std::byte> bytes) noexcept;
 };
 
-/// Numbers what a sink is given.
+/// Numbers the samples of the blocks that a sink gets.
 /// Thread: one.
 class Indexer {
 public:
     void reset(std::uint64_t stream, std::size_t sample_bytes);
 
-    /// Calls `send(Block, Index)` for each part of a block without a loss inside.
+    /// Splits a block at the losses in it, and calls `send(Block, Index)` for each part.
     template <typename Send>
     void split(const Block& filled, Send send)
     {
@@ -72,13 +73,13 @@ private:
     std::uint64_t position_ = 0; ///< after the last block
 };
 
-/// Evaluates indexes in a receiver.
+/// Derives the losses from the indexes that a receiver gets.
 /// Thread: one.
 class IndexReader {
 public:
     void reset() noexcept { last_.reset(); }
-    /// Reports to `tracker` what is lost before a message whose samples start at position `here` of
-    /// the stream. False if it cannot follow the last one.
+    /// Reports to `tracker` the losses before a message whose samples start at position `here` of
+    /// the stream. Returns false if the index cannot follow the last one.
     bool account(const Index& index, std::uint64_t samples, std::uint64_t here,
                  detail::SampleTracker& tracker);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// libzmq is loaded when a zmq: endpoint is opened: it brings a dozen libraries, for which no other
-// program waits. The rest of this folder calls its functions as zmq.h declares them; they are
-// defined here.
+// libzmq is loaded when a zmq: endpoint is opened, so that programs without such an endpoint do not
+// load the dozen libraries that it depends on. The rest of this folder calls its functions as zmq.h
+// declares them. The definitions are here.
 #include "iio_stream/error.hpp"
 
 #include <cerrno>

@@ -21,7 +21,7 @@ Monitor::Monitor(const Context& context, Socket& watched, int events)
     : watched_(watched), pair_(context, ZMQ_PAIR, monitor_address())
 {
     watched_.monitor(pair_.address(), events);
-    pair_.set(ZMQ_RCVHWM, 0); // otherwise libzmq's thread would wait for us
+    pair_.set(ZMQ_RCVHWM, 0); // no limit: libzmq's thread must not wait here
     pair_.open(false);
 }
 
@@ -30,7 +30,7 @@ Monitor::~Monitor()
     watched_.monitor_nothing();
 }
 
-// Each event is two messages: a 16-bit number and a 32-bit value, and the address.
+// Each event has two parts: a 16-bit event number with a 32-bit value, and the address.
 std::optional<Monitor::Event> Monitor::next()
 {
     Message message;

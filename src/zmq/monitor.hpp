@@ -7,14 +7,14 @@
 
 namespace iio_stream::zmq {
 
-/// What libzmq reports about a socket's connections.
-/// Thread: its socket's. It is created before the socket is opened, and destroyed before it is
-/// closed.
+/// Reads the events of a socket's connections from libzmq.
+/// Thread: the same as for the socket. Create the Monitor before the socket is opened, and destroy
+/// it before the socket is closed.
 class Monitor {
 public:
     struct Event {
         int what = 0; ///< ZMQ_EVENT_…
-        int fd = -1;  ///< the connection's, libzmq's own; for ZMQ_EVENT_LISTENING the listener's
+        int fd = -1;  ///< of the connection, or of the listener (LISTENING); owned by libzmq
     };
 
     Monitor(const Context& context, Socket& watched, int events);

@@ -23,8 +23,8 @@ inline constexpr OptionTable kLinkOptions{
     Option{
         "index", OptionType::on_off, "", "", "off",
         "Send the sample index before each block, so that losses are known; set it at both ends"},
-    Option{"hwm", OptionType::number, "N", "messages", "as many as blocks; 16 for a source",
-           "High-water mark: messages that may wait for one peer"},
+    Option{"hwm", OptionType::number, "N", "messages", "number of blocks; 16 for a source",
+           "High-water mark: maximum number of messages in the queue of one peer"},
     Option{"curve_key", OptionType::text, "FILE", "", "no encryption",
            "CURVE key pair of this end: encrypts the link"},
     Option{"curve_server", OptionType::text, "FILE", "", "none",

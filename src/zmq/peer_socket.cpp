@@ -17,14 +17,14 @@ namespace iio_stream::zmq {
 
 namespace {
 
-// "192.168.2.7:40312", or "process 1234" at an ipc:// address; only for people.
+// Returns "192.168.2.7:40312" or, at an ipc:// address, "process 1234". It is for display only.
 std::string name_of_peer(int fd)
 {
     sockaddr_storage address{};
     socklen_t size = sizeof address;
     char host[NI_MAXHOST], port[NI_MAXSERV];
     if (::getpeername(fd, reinterpret_cast<sockaddr*>(&address), &size) < 0)
-        return "unknown"; // gone again
+        return "unknown"; // the peer has disconnected
     if (ucred who{}; address.ss_family == AF_UNIX) {
         size = sizeof who;
         if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0)
@@ -78,13 +78,13 @@ void PeerSocket::open(const Settings& settings, const Config& config)
 {
     socket_.set(ZMQ_SNDHWM, static_cast<int>(config.queue));
     if (publishes_) {
-        socket_.set(ZMQ_XPUB_VERBOSER, 1); // each one that comes and goes
+        socket_.set(ZMQ_XPUB_VERBOSER, 1); // report every subscription and its end
         socket_.set(ZMQ_XPUB_NODROP, 1);   // report a full queue
     }
-    socket_.set(ZMQ_IMMEDIATE, 1); // queue nothing for a peer that is not there
+    socket_.set(ZMQ_IMMEDIATE, 1); // queue nothing for a peer that is not connected
     socket_.set(ZMQ_LINGER,
-                0); // nor keep what a peer had not read when it went; close() sets its own
-    if (settings.address.starts_with("tcp")) { // a machine that vanished is no longer a peer
+                0); // drop unread messages when a peer disconnects; close() sets another time
+    if (settings.address.starts_with("tcp")) { // disconnect a machine that vanished
         socket_.set(ZMQ_TCP_KEEPALIVE, 1);
         socket_.set(ZMQ_TCP_MAXRT, static_cast<int>(config.timeout_ns / 1'000'000));
     }
@@ -113,7 +113,7 @@ void PeerSocket::poll_events()
     if (publishes_)
         read_subscriptions();
     else
-        (void)socket_.can(ZMQ_POLLOUT); // makes libzmq process what has happened
+        (void)socket_.can(ZMQ_POLLOUT); // makes libzmq process its events
 }
 
 void PeerSocket::read_connections()
@@ -122,7 +122,7 @@ void PeerSocket::read_connections()
         if (event->what == ZMQ_EVENT_LISTENING) {
             own_listener_ = event->fd;
             listener_ = sys::UniqueFd(::fcntl(event->fd, F_DUPFD_CLOEXEC, 0));
-            (void)::fcntl(event->fd, F_SETFL, O_NONBLOCK); // as its heirs must not wait in accept()
+            (void)::fcntl(event->fd, F_SETFL, O_NONBLOCK); // accept() must not block: it is shared
         } else if (event->what == ZMQ_EVENT_DISCONNECTED) {
             std::erase(peers_, event->fd);
         } else {
@@ -142,8 +142,8 @@ void PeerSocket::read_subscriptions()
         const auto bytes = message.bytes();
         if (bytes.empty())
             continue;
-        // Samples begin with no topic. A subscriber that asks for one gets what begins with it: an
-        // index, or nothing.
+        // Messages of samples have no topic. A subscriber to a topic receives only messages that
+        // begin with it: messages with an index, or none.
         const std::string_view topic(reinterpret_cast<const char*>(bytes.data()) + 1,
                                      bytes.size() - 1);
         if (!topic.empty() && !(indexed_ && kIndexKey.starts_with(topic)))
@@ -155,10 +155,10 @@ void PeerSocket::read_subscriptions()
     }
 }
 
-// zmq_unbind() would end the connections as well. So libzmq keeps its listener, but another socket
-// is put behind the descriptor: accept() finds no one there (EAGAIN) when a newcomer wakes all that
-// wait for the shared one. libzmq must find the old one again when it removes it from its epoll
-// set.
+// zmq_unbind() would also end the connections. Therefore libzmq keeps its listener, but dup3() puts
+// another socket behind the descriptor. A new connection wakes all sockets that share the listener;
+// accept() on the other socket then fails with EAGAIN. libzmq must find the original socket again
+// when it removes it from its epoll set, so close() restores it.
 void PeerSocket::stop_listening(int idle, int listener)
 {
     listens_ = false;
@@ -174,7 +174,7 @@ bool PeerSocket::send(std::span<const std::byte> first, Message& samples)
             return false;
     }
     Message message(samples, Message::Share{});
-    return socket_.send(message); // a queue that has taken the first part takes the other
+    return socket_.send(message); // a queue with room for the first part has room for both
 }
 
 } // namespace iio_stream::zmq

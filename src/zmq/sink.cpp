@@ -14,7 +14,7 @@ namespace iio_stream::zmq {
 namespace {
 
 constexpr std::size_t kMostPeerSockets = 256;
-constexpr std::size_t kMostTallies = 100; ///< of subscribers that are gone; earlier ones are merged
+constexpr std::size_t kMostTallies = 100; ///< of disconnected subscribers; the oldest are merged
 
 } // namespace
 
@@ -36,7 +36,7 @@ bool ZmqSink::prepare(const StreamInfo& stream, BlockPool& pool, int, std::strin
     drops_ = stream.drops;
     over_ = false;
     queue_ = settings_.limit != 0 ? settings_.limit : pool.count();
-    const std::size_t parts = settings_.index ? kMaxGaps + 1 : 1; // of a block
+    const std::size_t parts = settings_.index ? kMaxGaps + 1 : 1; // per block
     leases_ = std::vector<Lease>(pool.count() * parts);
     for (Lease& lease : leases_)
         lease.owner = this;
@@ -45,7 +45,7 @@ bool ZmqSink::prepare(const StreamInfo& stream, BlockPool& pool, int, std::strin
     indexer_.reset(std::random_device{}() * std::uint64_t{0x100000001} ^
                        static_cast<std::uint64_t>(sys::realtime_ns()),
                    sample_bytes_);
-    if (!peer_sockets_.empty()) // prepared again because another endpoint was refused
+    if (!peer_sockets_.empty()) // prepared again because another endpoint rejected its plan
         return true;
     unheard_ = missed_ = 0;
     past_tallies_.clear();
@@ -86,10 +86,10 @@ void ZmqSink::wait_for_peer(int cancel)
             return;
         const std::int64_t left = deadline - sys::monotonic_ns();
         if (left <= 0)
-            throw Error(Fault::device, ETIMEDOUT, settings_.bind ? "bind" : "connect",
-                        settings_.address,
-                        "no peer came within " + std::to_string(timeout_ns_ / 1'000'000) + " ms",
-                        "--timeout waits longer, wait=off does not");
+            throw Error(
+                Fault::device, ETIMEDOUT, settings_.bind ? "bind" : "connect", settings_.address,
+                "no peer connected within " + std::to_string(timeout_ns_ / 1'000'000) + " ms",
+                "--timeout waits longer; wait=off does not wait");
         pollfd fds[] = {{group_->fd(), POLLIN, 0}, {cancel, POLLIN, 0}};
         (void)::poll(fds, 2, static_cast<int>(std::min<std::int64_t>(left / 1'000'000 + 1, 100)));
         if (fds[1].revents != 0)
@@ -97,7 +97,7 @@ void ZmqSink::wait_for_peer(int cancel)
     }
 }
 
-// If a peer has come to the PeerSocket that listens, the next one listens in its place.
+// Once a peer has connected to the listening PeerSocket, a new one listens in its place.
 void ZmqSink::poll_peers()
 {
     for (auto& peer_socket : peer_sockets_)
@@ -138,7 +138,7 @@ void ZmqSink::forget(const PeerSocket& peer_socket)
 ZmqSink::Lease& ZmqSink::free_lease() noexcept
 {
     while (leases_[next_].taken.load(
-        std::memory_order_acquire)) // make_message() has made sure of that
+        std::memory_order_acquire)) // make_message() ensures that one is free
         next_ = (next_ + 1) % leases_.size();
     return leases_[next_];
 }
@@ -163,13 +163,13 @@ void ZmqSink::send_queued()
     }
 }
 
-// False if no peer is there for it.
+// Decides which peers get a part. Returns false if there are none.
 bool ZmqSink::begin(Part& part)
 {
     part.begun = true;
     bool any = false;
     for (auto& peer_socket : peer_sockets_) {
-        // A pusher that does not drop waits for whichever peer comes.
+        // A push socket that does not drop waits for any peer.
         peer_socket->owes = peer_socket->wanted() || (!publishes() && !drops_);
         any = any || peer_socket->owes;
     }
@@ -193,7 +193,7 @@ void ZmqSink::make_message(Part& part)
     message_.emplace(lease.access->bytes(), &ZmqSink::release, &lease);
 }
 
-// True when it is done, one way or the other.
+// Returns true when the front part is finished: it was sent or dropped, or no peer is connected.
 bool ZmqSink::send_front()
 {
     Part& part = parts_.front();
@@ -209,7 +209,7 @@ bool ZmqSink::send_front()
     for (auto& peer_socket : peer_sockets_) {
         if (!peer_socket->owes)
             continue;
-        if (publishes() && !peer_socket->wanted()) { // no longer
+        if (publishes() && !peer_socket->wanted()) { // the subscription has ended
             peer_socket->owes = false;
         } else if (peer_socket->send(first, *message_)) {
             peer_socket->owes = false;
@@ -227,12 +227,12 @@ bool ZmqSink::send_front()
     return !waits;
 }
 
-// On a thread of libzmq or, if it did not need one, on the sink's.
+// Called on a thread of libzmq or, if libzmq keeps no reference, on the sink's thread.
 void ZmqSink::release(void*, void* hint) noexcept
 {
     Lease& lease = *static_cast<Lease*>(hint);
     ZmqSink& sink = *lease.owner;
-    // libzmq's queues order this after submit() already, unseen by ThreadSanitizer.
+    // libzmq's queues already order this after submit(), but ThreadSanitizer does not see that.
     (void)lease.taken.load(std::memory_order_acquire);
     lease.access.reset();
     lease.filled.reset();
@@ -248,12 +248,12 @@ void ZmqSink::service()
     send_queued();
 }
 
-// Waiting for slow peers does not delay others: stop() gives them their time.
+// If the sink drops, it does not wait here for slow peers: stop() gives them time.
 void ZmqSink::flush()
 {
     over_ = drops_;
     if (over_)
-        freed_.set(); // a waiting thread is to check pending() again
+        freed_.set(); // makes a waiting thread check pending() again
 }
 
 void ZmqSink::stop(Stop how)
@@ -262,8 +262,8 @@ void ZmqSink::stop(Stop how)
         return;
     message_.reset();
     parts_.clear();
-    // What the kernel has not taken yet. A slow peer among many does not use up the worker's whole
-    // deadline.
+    // The time for messages that the kernel has not taken yet. One slow peer among many does not
+    // use up the thread's whole deadline.
     const std::int64_t linger_ns = how == Stop::abort ? 0 : drops_ ? timeout_ns_ / 2 : timeout_ns_;
     for (auto& peer_socket : peer_sockets_) {
         peer_socket->poll_events();

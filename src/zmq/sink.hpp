@@ -19,12 +19,13 @@
 
 namespace iio_stream::zmq {
 
-/// Sends each block as one message, from its own pages: libzmq holds the lease until the kernel has
-/// taken the bytes. Each subscriber has a PeerSocket of its own, with a bounded queue, so that a
-/// slow one costs the others nothing, and what it misses is counted. If slow ones hold many blocks,
-/// the next are copied.
+/// Sends each block as one message from its own pages: libzmq holds the lease until the kernel has
+/// taken the bytes. Each subscriber has its own PeerSocket with a bounded queue, so that a slow one
+/// does not slow down the others. The samples that it misses are counted. If slow subscribers hold
+/// many blocks, the next blocks are copied.
 /// Owns: the sockets and their context.
-/// Blocks: prepare() until a peer is there, stop() until all is sent, both with a deadline.
+/// Blocks: prepare() with wait=on until a peer is connected, stop() until everything is sent, both
+/// with a deadline.
 class ZmqSink final : public Sink {
 public:
     explicit ZmqSink(Settings settings) : settings_(std::move(settings)) {}
@@ -55,13 +56,13 @@ private:
         std::optional<Block> filled;
         std::optional<CpuRead> access;
     };
-    /// What becomes one message.
+    /// The content of one message.
     struct Part {
         Block filled;
         std::optional<Index> index;
-        bool begun = false, reached = false; ///< at least one PeerSocket
+        bool begun = false, reached = false; ///< reached: at least one PeerSocket took it
     };
-    /// What became of a subscriber's samples.
+    /// Sample counts of a subscriber.
     struct Tally {
         std::string name;
         std::uint64_t delivered = 0, dropped = 0;
@@ -83,7 +84,7 @@ private:
     Settings settings_;
     std::int64_t timeout_ns_ = 0;
     std::size_t sample_bytes_ = 1;
-    std::size_t queue_ = 1; ///< messages that may wait for one peer
+    std::size_t queue_ = 1; ///< maximum number of messages in the queue of one peer
     bool drops_ = true, over_ = false;
     std::vector<Lease> leases_;
     std::size_t most_leases_ = 1, next_ = 0;
@@ -94,13 +95,13 @@ private:
     std::optional<sys::FdGroup> group_;
     sys::UniqueFd listener_, idle_;
     std::vector<std::unique_ptr<PeerSocket>>
-        peer_sockets_; ///< closed before all of these and the leases are destroyed
+        peer_sockets_; ///< closed before the members above are destroyed
     Indexer indexer_;
     detail::Fifo<Part> parts_;
     std::optional<Message> message_; ///< of the front part
     std::deque<Tally> past_tallies_;
-    std::uint64_t unheard_ = 0; ///< samples without a subscriber or peer to take them
-    std::uint64_t missed_ = 0;  ///< those, and others that no PeerSocket had room for
+    std::uint64_t unheard_ = 0; ///< samples for which no subscriber or peer was connected
+    std::uint64_t missed_ = 0;  ///< unheard_, and samples that no PeerSocket had room for
 };
 
 } // namespace iio_stream::zmq

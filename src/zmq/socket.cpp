@@ -15,7 +15,7 @@ namespace {
 Error error_of(const char* operation, const std::string& address, const std::string& hint)
 {
     const int error = ::zmq_errno();
-    if (error > ZMQ_HAUSNUMERO) // libzmq's own, which the system has no name for
+    if (error > ZMQ_HAUSNUMERO) // an error of libzmq, unknown to the system
         return {Fault::device, EPROTO, operation, address, ::zmq_strerror(error), hint};
     return {Fault::device, error, operation, address, {}, hint};
 }
@@ -94,7 +94,7 @@ void Socket::open(bool bind)
 {
     if (bind && ::zmq_bind(socket_, address_.c_str()) < 0)
         fail("bind", ::zmq_errno() == ENODEV || ::zmq_errno() == EADDRNOTAVAIL
-                         ? "a sink binds, to an address of this machine; bind=off connects"
+                         ? "a sink binds to an address of this machine; bind=off connects instead"
                          : "");
     if (!bind && ::zmq_connect(socket_, address_.c_str()) < 0)
         fail("connect");

@@ -9,14 +9,15 @@
 
 namespace iio_stream::zmq {
 
-/// One message: received, or made from memory with a way to release it.
+/// One message, either received or made from memory.
 class Message {
 public:
     Message() noexcept { ::zmq_msg_init(&message_); }
-    /// Over memory that belongs to the socket until it calls `release` with `hint`, on any thread.
+    /// Uses `bytes` without a copy. They must stay valid until libzmq calls `release` with `hint`,
+    /// which it does on any thread.
     Message(std::span<const std::byte> bytes, zmq_free_fn* release, void* hint);
-    explicit Message(std::span<const std::byte> bytes); ///< a copy
-    /// Another message with the same bytes, which stay where they are.
+    explicit Message(std::span<const std::byte> bytes); ///< copies `bytes`
+    /// Shares the bytes of another message without a copy.
     struct Share {};
     Message(Message& other, Share);
     Message(const Message&) = delete;
@@ -34,12 +35,12 @@ private:
     zmq_msg_t message_;
 };
 
-/// The thread behind some sockets, which are closed before it.
+/// Runs libzmq's I/O thread. Its sockets must be closed before it is destroyed.
 class Context {
 public:
     Context();
     Context(const Context&) = delete;
-    ~Context(); ///< waits until every message is gone, or its socket's linger time is over
+    ~Context(); ///< waits until all messages are sent, or the linger times are over
 
     void* get() const noexcept { return context_; }
 
@@ -49,7 +50,7 @@ private:
 
 /// A libzmq socket.
 /// Thread: one at a time.
-/// Throws: Error that names operation and address.
+/// Throws: Error that names the operation and the address.
 class Socket {
 public:
     Socket(const Context& context, int type, std::string address);
@@ -62,19 +63,21 @@ public:
     void subscribe_to_all();
     void open(bool bind); ///< binds, or starts to connect
 
-    /// Reports its connections at an inproc:// address, or stops doing so.
+    /// monitor() reports events of the connections at an inproc:// address; monitor_nothing() ends
+    /// that.
     void monitor(const std::string& address, int events);
     void monitor_nothing() noexcept;
 
-    /// Becomes readable when can() may have changed; call can() before each wait, because sending
-    /// and receiving consume such changes as well.
+    /// Becomes readable when the result of can() may have changed. Call can() before each wait,
+    /// because sending and receiving consume such changes as well.
     int fd() const;
     bool can(short events) const; ///< ZMQ_POLLIN, ZMQ_POLLOUT
-    /// False if that is not possible now; a message that was sent is empty.
+    /// Returns false if nothing can be sent or received now. A message that was sent is empty.
     bool send(Message& message, int flags = 0);
     bool receive(Message& message);
 
-    /// Remaining messages are sent as long as the context lives, for at most `linger_ns`.
+    /// Closes the socket. Queued messages are still sent while the context exists, for at most
+    /// `linger_ns`.
     void close(std::int64_t linger_ns) noexcept;
     const std::string& address() const noexcept { return address_; }
 

@@ -11,8 +11,8 @@ namespace iio_stream::zmq {
 
 namespace {
 
-constexpr int kMessages = 16; ///< that libzmq may hold: they may be as large as blocks
-constexpr std::int64_t kLargest = 256 << 20; ///< bytes of a message; no honest peer sends more
+constexpr int kMessages = 16; ///< that libzmq can hold; each can be as large as a block
+constexpr std::int64_t kLargest = 256 << 20; ///< bytes of a message; larger ones are not plausible
 
 } // namespace
 
@@ -24,7 +24,7 @@ std::optional<Hop> ZmqSource::plan(const MemoryTraits&, std::string&) const
     hop.cpu = true;
     hop.reason = "from the kernel's buffers into messages, and from there into blocks";
     if (!settings_.index)
-        hop.reason += "; messages report no losses, and there is no index=on";
+        hop.reason += "; losses are not detected without index=on";
     return hop;
 }
 
@@ -39,7 +39,7 @@ bool ZmqSource::prepare(BlockPool& pool, std::string&)
     used_ = filled_ = 0;
     flushing_ = failed_ = false;
     deadline_.reset(format_, pool);
-    if (socket_) // prepared again because another endpoint was refused
+    if (socket_) // prepared again because another endpoint rejected its plan
         return true;
     context_.emplace();
     socket_.emplace(*context_, settings_.pattern == "sub" ? ZMQ_SUB : ZMQ_PULL, settings_.address);
@@ -53,7 +53,7 @@ bool ZmqSource::prepare(BlockPool& pool, std::string&)
     return true;
 }
 
-// Only what is sent from now on belongs to this stream.
+// Only messages that are sent from now on belong to this stream.
 void ZmqSource::start()
 {
     if (settings_.pattern == "sub")
@@ -78,7 +78,8 @@ SourceStats ZmqSource::stats() const
     return stats;
 }
 
-// The index of the message whose first part has just been received; the samples come next.
+// Returns the index of the message whose first part was just received. The second part, with the
+// samples, is received here.
 std::optional<Index> ZmqSource::take_index()
 {
     const bool more = message_->more_follow();
@@ -89,22 +90,23 @@ std::optional<Index> ZmqSource::take_index()
     if (!settings_.index) {
         if (more)
             refuse("a message of several parts",
-                   index ? "the sender has index=on; so must this end"
+                   index ? "the sender uses index=on: use it at this end, too"
                          : "the sender must not send keys before the samples");
         return std::nullopt;
     }
     if (!index || !more)
-        refuse("a message without an index", "index=on needs index=on at the zmq: sink");
+        refuse("a message without an index",
+               "index=on of a source needs index=on at the zmq: sink");
     if (index->sample_bytes != format_.sample_bytes)
         refuse("samples of " + std::to_string(index->sample_bytes) + " bytes, not " +
                    std::to_string(format_.sample_bytes),
                "is format= right?");
     if (!socket_->receive(*message_) || message_->more_follow()) // all parts arrive at once
-        refuse("an index without one part of samples", "");
+        refuse("an index that is not followed by one part of samples", "");
     return index;
 }
 
-// False if no message has come yet. After an invalid message no other one is taken.
+// Returns false if no message has arrived yet. After an invalid message no other one is received.
 bool ZmqSource::next_message()
 {
     if (failed_)
@@ -143,7 +145,7 @@ bool ZmqSource::receive_message()
     return true;
 }
 
-// Copies towards a full block; false if more has to be waited for.
+// Copies messages into the block. Returns false if it is not full yet.
 bool ZmqSource::fill(detail::FillRequest& order)
 {
     const CpuWrite out{order.block};
@@ -168,7 +170,7 @@ Taken ZmqSource::take()
     bool full = false;
     try {
         full = fill(queue_.front());
-    } catch (const Error&) { // at the end the samples that have come matter more
+    } catch (const Error&) { // at the end, deliver the samples that have arrived
         if (!flushing_ || filled_ == 0)
             throw;
     }
@@ -177,7 +179,7 @@ Taken ZmqSource::take()
         return {};
     deadline_.filled(0);
     detail::FillRequest order = queue_.pop();
-    // Messages do not say when their samples were taken: it may be a recording that is sent.
+    // Messages do not state when their samples were taken. The sender may be playing a recording.
     const BlockInfo info = tracker_.next(std::exchange(filled_, 0), Time{});
     return {std::move(order.block).fill(info), false};
 }
@@ -192,8 +194,8 @@ Wait ZmqSource::wait()
 bool ZmqSource::on_timeout(std::optional<std::chrono::nanoseconds>)
 {
     throw Error(Fault::device, ETIMEDOUT, "receive from", settings_.address,
-                "no message has come within the deadline",
-                "--timeout waits longer; is the sender running, and of the other pattern?");
+                "no message has arrived within the deadline",
+                "--timeout waits longer; is the sender running, with the matching pattern?");
 }
 
 } // namespace iio_stream::zmq

@@ -13,8 +13,8 @@
 
 namespace iio_stream::zmq {
 
-/// Takes raw samples from messages. Messages lost on the way leave no trace, so losses are possible
-/// at any time; with index=on the sender's count reveals each.
+/// Receives raw samples in messages. A lost message leaves no trace, so losses are possible at any
+/// time. With index=on, the sender's counts reveal each loss.
 class ZmqSource final : public Source {
 public:
     ZmqSource(Settings settings, Format format)
@@ -53,8 +53,8 @@ private:
     std::optional<Message> message_;
     std::size_t used_ = 0;   ///< bytes used of message_
     std::size_t filled_ = 0; ///< bytes in the front block
-    bool flushing_ = false;  ///< that block is wanted as it is
-    bool failed_ = false;    ///< what comes cannot be used
+    bool flushing_ = false;  ///< that block is delivered even if it is not full
+    bool failed_ = false;    ///< an invalid message has arrived
     detail::FillDeadline deadline_;
     detail::FillQueue queue_;
     detail::SampleTracker tracker_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// In place of all the others in a build with WITH_ZMQ=OFF.
+// Replaces all other files of this folder in a build with WITH_ZMQ=OFF.
 #include "zmq/zmq.hpp"
 
 namespace iio_stream::zmq {

@@ -42,7 +42,7 @@ Settings settings_of(Uri& uri, const Option& pattern, bool binds)
     Settings s;
     s.address = uri.rest;
     if (!s.address.starts_with("tcp://") && !s.address.starts_with("ipc://"))
-        fail_usage("zmq:" + s.address + " is no address",
+        fail_usage("invalid address 'zmq:" + s.address + "'",
                    "such as zmq:tcp://192.168.2.1:5555 or zmq:ipc:///run/samples");
     s.pattern = uri.options.take_or_standard(pattern);
     const auto bind = uri.options.take(kLinkOptions["bind"]);
@@ -60,16 +60,17 @@ Settings settings_of(Uri& uri, const Option& pattern, bool binds)
 std::unique_ptr<Source> make_source(Uri& uri)
 {
     Settings settings = settings_of(uri, kSourceOptions["pattern"], false);
-    Format format = detail::format_from_options(
-        uri.options, "", "", "zmq:" + settings.address + ": messages do not say the sample format",
-        "say it: format=ci16_le");
+    Format format = detail::format_from_options(uri.options, "", "",
+                                                "zmq:" + settings.address +
+                                                    ": messages do not state the sample format",
+                                                "set the format, such as format=ci16_le");
     return std::make_unique<ZmqSource>(std::move(settings), std::move(format));
 }
 
 std::unique_ptr<Sink> make_sink(Uri& uri)
 {
     Settings settings = settings_of(uri, kSinkOptions["pattern"], true);
-    // An end that connects expects a peer.
+    // A sink that connects waits for its peer unless wait=off.
     const auto wait = uri.options.take(kSinkOptions["wait"]);
     settings.wait = wait ? parse_switch("wait", *wait) : !settings.bind;
     return std::make_unique<ZmqSink>(std::move(settings));
