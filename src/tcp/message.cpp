@@ -22,16 +22,16 @@ constexpr std::uint32_t kAckMagic = 0x414f4949;     // "IIOA"
 constexpr unsigned kProtocol = 1;
 constexpr std::size_t kPreamble = 16; ///< magic, version, kind, length, CRC-32C of the text
 constexpr std::size_t kLongestText = 64 << 10;
-constexpr std::size_t kShown = 24; ///< bytes of a foreign protocol in the error
+constexpr std::size_t kShown = 24; ///< bytes of a foreign protocol that the error shows
 
 [[noreturn]] void fail_foreign(std::span<const std::byte> came)
 {
     const auto shown = came.first(std::min(came.size(), kShown));
-    throw Error(Fault::device, EPROTO, "understand", "a peer",
-                "it speaks another protocol, beginning '" +
+    throw Error(Fault::device, EPROTO, "receive from", "a peer",
+                "it uses another protocol, starting with '" +
                     detail::printable({reinterpret_cast<const char*>(shown.data()), shown.size()}) +
                     "'",
-                "the other end must be tcp: of an iio-stream");
+                "the other end must be a tcp: endpoint of iio-stream");
 }
 
 bool begins_right(std::span<const std::byte> came)
@@ -71,8 +71,8 @@ std::optional<Message> MessageReader::add(std::size_t bytes)
         return std::nullopt;
     const auto kind = get_number(bytes_.data() + 6, 2), length = get_number(bytes_.data() + 8, 4);
     if (get_number(bytes_.data() + 4, 2) != kProtocol)
-        throw Error(Fault::device, EPROTO, "understand", "a peer",
-                    "its protocol has version " + std::to_string(get_number(bytes_.data() + 4, 2)),
+        throw Error(Fault::device, EPROTO, "receive from", "a peer",
+                    "it uses protocol version " + std::to_string(get_number(bytes_.data() + 4, 2)),
                     "both ends need the same version of iio-stream");
     if (kind < 1 || kind > 3 || length > kLongestText)
         fail_foreign(came);
@@ -118,7 +118,7 @@ StreamRequest StreamRequest::parse(const std::string& text, const std::string& o
         if (!json.is_object() || !json.contains(name) || !json[name].is_number_unsigned() ||
             json[name].get<std::uint64_t>() > most)
             throw Error(Fault::device, EPROTO, "read", object,
-                        std::string(name) + " is no number of a stream",
+                        std::string(name) + " is missing or not a valid number",
                         "both ends must speak the same version of the protocol");
         return json[name].get<std::uint64_t>();
     };

@@ -11,8 +11,8 @@
 
 namespace iio_stream::tcp {
 
-/// What the two ends send before the samples: the receiver a request, the sender an offer or a
-/// refusal.
+/// The messages before the samples. The receiver sends a request, and the sender answers with an
+/// offer or a refusal.
 enum class Kind : std::uint16_t { request = 1, offer = 2, refusal = 3 };
 
 struct Message {
@@ -22,14 +22,14 @@ struct Message {
     std::vector<std::byte> encode() const;
 };
 
-/// Puts a message together from what comes, never reading beyond its end.
-/// Throws: Error(EPROTO) for anything else than a message, as soon as that is clear; its detail
-/// shows what came.
+/// Assembles a message from the received bytes. It never reads beyond the end of the message.
+/// Throws: Error(EPROTO) as soon as the bytes cannot be a message. Its detail shows the received
+/// bytes or, for another version of the protocol, that version.
 class MessageReader {
 public:
-    /// Where the next bytes belong.
+    /// The buffer for the next bytes.
     std::span<std::byte> room();
-    /// So many have come there.
+    /// Adds bytes that were received into room(). Returns the message once it is complete.
     std::optional<Message> add(std::size_t bytes);
 
 private:
@@ -37,7 +37,7 @@ private:
     std::size_t filled_ = 0;
 };
 
-/// What the receiver says about samples: it has all blocks before `sequence`.
+/// A receiver's acknowledgment: it has all blocks before `sequence`.
 struct Ack {
     static constexpr std::size_t kBytes = 16;
     std::uint32_t stream_id = 0;
@@ -47,14 +47,14 @@ struct Ack {
     static std::optional<Ack> decode(std::span<const std::byte, kBytes> bytes) noexcept;
 };
 
-/// A receiver's request: the stream it has had a part of, and the block it wants next. 0: any
-/// stream.
+/// A receiver's request. `stream_id` is the stream that it has received a part of (0: it takes any
+/// stream), and `sequence` the block that it needs next.
 struct StreamRequest {
     std::uint32_t stream_id = 0;
     std::uint64_t sequence = 0;
 
     std::string text() const;
-    /// Throws Error(EPROTO), which names `object`, for anything else.
+    /// Throws Error(EPROTO), which names `object`, if `text` is not a valid request.
     static StreamRequest parse(const std::string& text, const std::string& object);
 };
 

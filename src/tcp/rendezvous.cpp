@@ -25,7 +25,7 @@ Rendezvous::Rendezvous(const Settings& settings, Handshake handshake)
         return;
     }
     listener_.emplace(settings_.address,
-                      "another program has the port; tcp: of another port, or bind=off to connect");
+                      "another program uses the port: choose another one, or bind=off to connect");
     for (const int fd : listener_->fds())
         group_.add(fd, POLLIN);
 }
@@ -120,9 +120,9 @@ bool Rendezvous::advance(Candidate& candidate, std::optional<Peer>& peer)
         const auto room = candidate.reader.room();
         const ssize_t got = ::recv(fd, room.data(), room.size(), MSG_DONTWAIT);
         if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
-            throw Error(Fault::device, got == 0 ? ECONNRESET : errno, "hear from", settings_.name(),
-                        "it hung up before it said who it is",
-                        "the other end must be tcp: of an iio-stream");
+            throw Error(Fault::device, got == 0 ? ECONNRESET : errno, "receive from",
+                        settings_.name(), "the connection ended before the handshake was complete",
+                        "the other end must be a tcp: endpoint of iio-stream");
         if (got < 0)
             break;
         if (auto message = candidate.reader.add(static_cast<std::size_t>(got))) {
@@ -139,8 +139,9 @@ bool Rendezvous::advance(Candidate& candidate, std::optional<Peer>& peer)
         }
     }
     if (sys::monotonic_ns() >= candidate.deadline_ns)
-        throw Error(Fault::device, ETIMEDOUT, "hear from", settings_.name(),
-                    "it does not say who it is", "the other end must be tcp: of an iio-stream");
+        throw Error(Fault::device, ETIMEDOUT, "receive from", settings_.name(),
+                    "it does not complete the handshake",
+                    "the other end must be a tcp: endpoint of iio-stream");
     return true;
 }
 
@@ -166,7 +167,7 @@ std::optional<Peer> Rendezvous::poll_peer()
             if (it->fd.valid())
                 group_.remove(it->fd.get());
             if (error.fault() == Fault::usage &&
-                !settings_.bind) { // it will be no better the next time
+                !settings_.bind) { // another attempt would fail, too
                 candidates_.erase(it);
                 throw;
             }
@@ -186,8 +187,8 @@ void Rendezvous::fail_no_peer() const
     if (!settings_.bind && last_)
         throw *last_;
     throw Error(Fault::device, ETIMEDOUT, "wait for a peer at", settings_.name(),
-                last_ ? "no iio-stream came, but " + last_->detail() : "none came",
-                "wait= and reconnect= give it more time");
+                last_ ? "no valid peer connected; rejected " + last_->detail() : "none connected",
+                "wait= and reconnect= set a longer time");
 }
 
 void Rendezvous::set_alarm()
@@ -207,7 +208,7 @@ Peer Rendezvous::wait_for_peer(int cancel)
         if (auto peer = poll_peer())
             return std::move(*peer);
         pollfd fds[] = {{fd(), POLLIN, 0}, {cancel, POLLIN, 0}};
-        (void)sys::wait_for(fds, INT64_MAX); // its alarm ends it
+        (void)sys::wait_for(fds, INT64_MAX); // alarm_ ends the wait
         if (fds[1].revents != 0)
             throw Error(Fault::device, ECANCELED, "wait for a peer at", settings_.name());
     }
@@ -217,7 +218,7 @@ std::string Rendezvous::rejected_peers() const
 {
     if (rejected_ == 0 || !last_ || !settings_.bind)
         return "";
-    return std::to_string(rejected_) + " turned away, the last of them " + last_->detail();
+    return std::to_string(rejected_) + " rejected, the last of them " + last_->detail();
 }
 
 } // namespace iio_stream::tcp

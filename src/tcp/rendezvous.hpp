@@ -22,10 +22,10 @@ struct Peer {
                  completed_ns = 0; ///< when it connected, and when its message was complete
 };
 
-/// Finds peers by listening or by attempts to connect. A program that sends something else, or
-/// nothing, does not delay the others: several connections may be in their handshake, each with its
-/// own deadline, and a new one replaces the oldest if there are too many. Owns: the listener, and
-/// connections until their message is complete. Thread: one at a time.
+/// Finds peers by listening or by attempts to connect. A program that sends nothing, or bytes that
+/// are not a handshake, does not delay the others: several connections can be in their handshake,
+/// each with its own deadline, and a new one replaces the oldest if there are too many. Owns: the
+/// listener, and connections until their message is complete. Thread: one at a time.
 class Rendezvous {
 public:
     struct Handshake {
@@ -36,13 +36,13 @@ public:
     /// Listens at once with bind=on. Throws Error(device) if that fails.
     Rendezvous(const Settings& settings, Handshake handshake);
 
-    /// Starts to wait for a peer for at most `wait_ns` (INT64_MAX: no limit; 0: one attempt, where
+    /// Starts to wait for a peer for at most `wait_ns` (INT64_MAX: no limit; 0: one attempt, if
     /// this end connects).
     void start_waiting(std::int64_t wait_ns) noexcept;
     /// Ends the wait because a peer was accepted. Others may still connect to a listener.
     void stop_waiting() noexcept;
     /// Returns a peer if one is ready. Throws an Error with the reason if the time to wait is over.
-    /// Where this end connects, a usage error of check_peer() is thrown at once.
+    /// If this end connects, a usage error of check_peer() is thrown at once.
     std::optional<Peer> poll_peer();
     /// Waits for a peer. Throws Error(ECANCELED) when `cancel` becomes readable.
     Peer wait_for_peer(int cancel);
@@ -76,7 +76,7 @@ private:
     std::vector<sys::SocketAddress> addresses_; ///< to connect to
     std::size_t next_address_ = 0;
     std::list<Candidate> candidates_;        ///< oldest first
-    bool expecting_ = false, tried_ = false; ///< all addresses once
+    bool expecting_ = false, tried_ = false; ///< tried_: each address was tried
     std::int64_t until_ns_ = INT64_MAX, retry_ns_ = 0;
     std::optional<Error> last_; ///< why the last peer was rejected
     std::uint64_t rejected_ = 0;

@@ -17,14 +17,14 @@ namespace iio_stream::tcp {
 
 namespace {
 
-constexpr std::int64_t kLeastNs = 10'000'000'000; ///< for a peer that takes nothing
+constexpr std::int64_t kLeastNs = 10'000'000'000; ///< shortest deadline for a stalled peer
 constexpr std::array<std::byte, framing::kPacketBytes> kPadding{};
 
 void send_message(int fd, const Message& message)
 {
     const auto bytes = message.encode();
     (void)::send(fd, bytes.data(), bytes.size(),
-                 MSG_DONTWAIT | MSG_NOSIGNAL); // into an empty buffer
+                 MSG_DONTWAIT | MSG_NOSIGNAL); // it fits into the empty buffer
 }
 
 } // namespace
@@ -53,7 +53,7 @@ bool TcpSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     timeout_ns_ = std::max(stream.timeout_ns, kLeastNs);
     stream_id_ = std::random_device{}() | 1U; // 0: none
     capacity_ = pool.count();
-    outgoing_.reset(capacity_ + 1); // and the end
+    outgoing_.reset(capacity_ + 1); // one more for the end
     disconnect();
     group_.emplace();
     if (!rendezvous_)
@@ -71,21 +71,21 @@ bool TcpSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     return true;
 }
 
-// One that has had a part of this stream takes the place of its own former connection, whose end
-// may come late.
+// A peer that has received a part of this stream replaces its own former connection, because this
+// end may not have detected yet that the connection is broken.
 void TcpSink::check_peer(const Peer& peer)
 {
     if (peer.message.kind != Kind::request)
         throw Error(Fault::device, EPROTO, "send to", settings_.name(),
                     "the other end does not receive",
-                    "tcp: is a sink there, too: one end sends, the other receives");
+                    "tcp: is a sink at both ends, but one end must receive");
     const StreamRequest request = StreamRequest::parse(peer.message.text, peer.name + "'s request");
     if (!socket_.valid() || request.stream_id == stream_id_)
         return;
     const nlohmann::json why{{"message", peer_name_ + " receives this stream"}};
     send_message(peer.fd.get(), {Kind::refusal, why.dump()});
     throw Error(Fault::device, EBUSY, "send to", settings_.name(),
-                peer_name_ + " receives this stream already");
+                peer_name_ + " already receives this stream");
 }
 
 void TcpSink::accept_peer(Peer peer)
@@ -163,7 +163,7 @@ void TcpSink::receive_acks()
         const std::uint64_t unsent =
             sent_ < outgoing_.size() ? outgoing_.at(sent_).header.sequence : sequence_ + 1;
         if (!ack || ack->stream_id != stream_id_ || ack->sequence > unsent)
-            fail_connection(EPROTO, "answers with something else than which blocks it has");
+            fail_connection(EPROTO, "sent something other than acknowledgments");
         confirm_before(ack->sequence);
     }
 }
@@ -171,7 +171,7 @@ void TcpSink::receive_acks()
 void TcpSink::confirm_before(std::uint64_t sequence)
 {
     while (!outgoing_.empty() && outgoing_.front().header.sequence < sequence) {
-        if (sent_ == 0) { // the peer has it from a former connection
+        if (sent_ == 0) { // the peer got it over a former connection
             access_.reset();
             offset_ = 0;
         } else {
@@ -194,7 +194,7 @@ void TcpSink::send_queued()
     watch_output(false);
 }
 
-// False if the kernel takes no more for now.
+// Returns false if the kernel takes no more bytes for now.
 bool TcpSink::send_front(Outgoing& one)
 {
     if (offset_ == 0) {
@@ -256,9 +256,9 @@ void TcpSink::fail_connection(int error, const std::string& detail) const
 void TcpSink::break_off(const Error&)
 {
     try {
-        receive_acks(); // those that came before it went
+        receive_acks(); // acknowledgments that arrived before the connection broke
     } catch (const Error&) {
-    } // then it gets more again
+    } // without them, more blocks are sent again
     disconnect();
     if (settings_.reconnect_ns == 0)
         throw;
@@ -278,7 +278,7 @@ void TcpSink::disconnect() noexcept
     watching_output_ = false;
 }
 
-// Until the peer has everything, or `cancel`.
+// Waits until the peer has acknowledged everything, or until `cancel` becomes readable.
 void TcpSink::wait_for_acks()
 {
     progress_ns_ = sys::monotonic_ns();
@@ -304,7 +304,7 @@ void TcpSink::stop(Stop how)
         outgoing_.push({std::nullopt, end});
         try {
             wait_for_acks();
-        } catch (const Error&) { // it has all blocks, and may have known how many it wanted
+        } catch (const Error&) { // the peer has all blocks, and may not need the end
         }
         confirmed_ = outgoing_.empty();
     }
@@ -320,7 +320,7 @@ std::string TcpSink::remark() const
         text = "connections broken: " + std::to_string(breaks_) +
                ", blocks sent again: " + std::to_string(resent_);
     if (!confirmed_)
-        detail::add_clause(text, "the peer went away before it had received the end");
+        detail::add_clause(text, "the peer disconnected before it received the end");
     if (rendezvous_)
         detail::add_clause(text, rendezvous_->rejected_peers());
     return text;

@@ -14,10 +14,10 @@
 
 namespace iio_stream::tcp {
 
-/// Sends a stream to one peer at a time. Blocks stay here until the peer says that it has them:
-/// what was on the way when a connection broke is sent again. Owns: the listener, the connection,
-/// and the leases of blocks until the peer has them. Blocks: stop() until the peer has the end,
-/// with a deadline.
+/// Sends a stream to one peer at a time. Each block stays here until the peer acknowledges it, so
+/// that blocks that were on the way when a connection broke are sent again. Owns: the listener, the
+/// connection, and the leases of blocks that are not acknowledged. Blocks: stop() until the peer
+/// acknowledges the end, with a deadline.
 class TcpSink final : public Sink {
 public:
     explicit TcpSink(Settings settings) : settings_(std::move(settings)) {}
@@ -62,25 +62,25 @@ private:
     [[noreturn]] void fail_connection(int error, const std::string& detail = "") const;
 
     Settings settings_;
-    framing::StreamShape shape_; ///< what the peer is offered
+    framing::StreamShape shape_; ///< the offer to the peer
     std::optional<Rendezvous> rendezvous_;
     std::optional<sys::FdGroup> group_;
     sys::UniqueFd socket_; ///< to the peer
     detail::ConnectionState connection_;
     std::string peer_name_;                 ///< its address
-    std::atomic<bool> has_receiver_{false}; ///< a peer has been there
+    std::atomic<bool> has_receiver_{false}; ///< a peer has connected
     std::uint32_t stream_id_ = 0;
     detail::Fifo<Outgoing> outgoing_;
     std::size_t capacity_ = 0;
-    std::size_t sent_ = 0;          ///< of outgoing_, from the front: the kernel has them
-    std::size_t offset_ = 0;        ///< bytes of the next one that the kernel has
-    std::optional<CpuRead> access_; ///< to that one
-    std::array<std::byte, framing::kHeaderBytes> header_{}; ///< of that one
+    std::size_t sent_ = 0;          ///< entries at the front of outgoing_ that the kernel has
+    std::size_t offset_ = 0;        ///< bytes of the next entry that the kernel has
+    std::optional<CpuRead> access_; ///< to the next entry
+    std::array<std::byte, framing::kHeaderBytes> header_{}; ///< of the next entry
     std::array<std::byte, 16> ack_{};
     std::size_t ack_filled_ = 0;
     bool watching_output_ = false, broken_ = false, ending_ = false, confirmed_ = true;
     bool detects_losses_ = true;  ///< StreamInfo::detects_losses
-    bool is_first_header_ = true; ///< the next one, of those that the peer gets
+    bool is_first_header_ = true; ///< the next header is the first that the peer gets
     std::uint64_t sequence_ = 0, next_index_ = 0;
     std::uint64_t breaks_ = 0, resent_ = 0;
     std::int64_t timeout_ns_ = 0, progress_ns_ = 0;

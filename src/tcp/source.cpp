@@ -12,7 +12,7 @@ namespace iio_stream::tcp {
 
 namespace {
 
-constexpr std::int64_t kFirstBlockNs = 10'000'000'000; ///< for a sender that gets ready
+constexpr std::int64_t kFirstBlockNs = 10'000'000'000; ///< for a sender that is starting
 
 } // namespace
 
@@ -25,7 +25,7 @@ TcpSource::TcpSource(Settings settings)
     accept_peer(rendezvous_.wait_for_peer(cancel_.fd()));
 }
 
-// The sender decides on the blocks.
+// The sender determines the size of the blocks.
 BlockNeeds TcpSource::needs() const
 {
     BlockNeeds needs;
@@ -54,7 +54,7 @@ bool TcpSource::prepare(BlockPool& pool, std::string&)
     rest_.reset();
     if (socket_.valid())
         return true;
-    rendezvous_.start_waiting(settings_.wait_ns); // the last stream ended without it
+    rendezvous_.start_waiting(settings_.wait_ns); // stop() closed the last connection
     accept_peer(rendezvous_.wait_for_peer(cancel_.fd()));
     return true;
 }
@@ -70,7 +70,7 @@ void TcpSource::stop() noexcept
     const bool broken = !socket_.valid() && group_;
     disconnect();
     if (broken && sequence_tracker_.begun())
-        sequence_tracker_.broken_off(0); // it ends before the peer has come back
+        sequence_tracker_.broken_off(0); // the stream ends before the peer has returned
     group_.reset();
     queue_.clear();
     stream_id_ = 0;
@@ -108,8 +108,7 @@ bool TcpSource::on_timeout(std::optional<std::chrono::nanoseconds>)
     if (sys::monotonic_ns() < patient_until_ns_)
         return false;
     try {
-        fail_connection(ETIMEDOUT, "has sent nothing within the deadline",
-                        "--timeout waits longer");
+        fail_connection(ETIMEDOUT, "sent nothing within the deadline", "--timeout waits longer");
     } catch (const Error& error) {
         break_off(error);
     }
@@ -146,13 +145,14 @@ framing::PeerInfo TcpSource::offer_of(const Peer& peer) const
         const bool says_why =
             json.is_object() && json.contains("message") && json["message"].is_string();
         throw Error(Fault::device, EBUSY, "receive from", settings_.name(),
-                    says_why ? detail::printable(json["message"].get<std::string>()) : "it refuses",
+                    says_why ? detail::printable(json["message"].get<std::string>())
+                             : "the peer refuses",
                     "a tcp: sink sends to one peer; zmq: sends to many");
     }
     if (peer.message.kind != Kind::offer)
         throw Error(Fault::device, EPROTO, "receive from", settings_.name(),
                     "the other end does not send",
-                    "tcp: is a source there, too: one end sends, the other receives");
+                    "tcp: is a source at both ends, but one end must send");
     framing::PeerInfo info = framing::parse_info(peer.message.text, peer.name + "'s offer");
     if (!info.to_host)
         throw Error(Fault::device, EPROTO, "receive from", settings_.name(), "it offers no stream");
@@ -220,7 +220,7 @@ Taken TcpSource::take_next()
     return {};
 }
 
-// True when all is there.
+// Returns true when all bytes have arrived.
 bool TcpSource::receive(std::span<std::byte> bytes, std::size_t& filled)
 {
     while (filled < bytes.size()) {
@@ -238,7 +238,7 @@ bool TcpSource::receive(std::span<std::byte> bytes, std::size_t& filled)
     return true;
 }
 
-// A block that differs from what was sent is a loss.
+// A block that differs from the one that was sent counts as a loss.
 Taken TcpSource::deliver()
 {
     access_.reset();
@@ -260,11 +260,12 @@ Taken TcpSource::deliver()
             false};
 }
 
-// When the last sample of its block was complete, on this machine's clock or by UTC.
+// Returns when the last sample of the header's block was complete, by this machine's clock or in
+// UTC.
 Time TcpSource::time_of(const framing::Header& header) const noexcept
 {
     const Time time = framing::time_of(header, clock_offset_ns_, uncertainty_ns_);
-    if (!clock_known_ && time.ns != 0 && time.clock == Clock::monotonic) // it is about now
+    if (!clock_known_ && time.ns != 0 && time.clock == Clock::monotonic) // approximately now
         return {Clock::monotonic, sys::monotonic_ns(), std::nullopt};
     return time;
 }
@@ -286,16 +287,17 @@ std::optional<Block> TcpSource::take_part()
 void TcpSource::check_header() const
 {
     if (!header_)
-        fail_connection(EPROTO, "sends something else than blocks");
+        fail_connection(EPROTO, "sent something other than blocks");
     if (header_->stream_id == 0 || header_->wire_bytes > shape_.wire_bytes ||
         header_->valid_bytes % shape_.format.sample_bytes != 0)
-        fail_connection(EPROTO, "sends a block of " + std::to_string(header_->valid_bytes) +
-                                    " bytes, and said " + std::to_string(shape_.wire_bytes) +
-                                    " at most, in samples of " +
-                                    std::to_string(shape_.format.sample_bytes));
+        fail_connection(EPROTO, "sent a block of " + std::to_string(header_->valid_bytes) +
+                                    " bytes, but announced at most " +
+                                    std::to_string(shape_.wire_bytes) + " in samples of " +
+                                    std::to_string(shape_.format.sample_bytes) + " bytes");
 }
 
-// Of the same stream, the index shows what is missing; of another one's samples nothing does.
+// If the stream is still the same, the sample index shows what is missing. If it is another stream,
+// the number of missing samples is unknown.
 void TcpSource::join_up()
 {
     if (stream_id_ != 0 && header_->stream_id != stream_id_ && sequence_tracker_.begun()) {
@@ -306,16 +308,16 @@ void TcpSource::join_up()
     next_sequence_ = header_->sequence;
 }
 
-// A later one says more: one that finds no room is left out.
+// If the socket buffer has no room for an acknowledgment, it is left out: a later one includes it.
 void TcpSource::acknowledge()
 {
     const auto ack = Ack{stream_id_, next_sequence_}.encode();
     const ssize_t sent = ::send(socket_.get(), ack.data(), ack.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent > 0 && static_cast<std::size_t>(sent) < ack.size())
-        fail_connection(ENOBUFS, "does not hear which blocks have come");
+        fail_connection(ENOBUFS, "does not read the acknowledgments");
 }
 
-// Call in a catch block. An error that the peer reports, or a request that makes no sense, is
+// Call in a catch block. A usage error, EBADMSG, and an error that the peer reports (EREMOTEIO) are
 // final.
 void TcpSource::break_off(const Error& error)
 {

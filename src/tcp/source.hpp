@@ -16,9 +16,10 @@
 
 namespace iio_stream::tcp {
 
-/// Receives another iio-stream's stream into the pipeline's blocks. If the peer goes and comes
-/// back, the stream continues: without a loss if it is the same stream, else after a gap. Owns: the
-/// listener and the connection. Blocks: its constructor, until the peer has said what it sends.
+/// Receives the stream of another iio-stream into the pipeline's blocks. If the peer disconnects
+/// and returns, the stream continues: without a loss if it is the same stream, otherwise after a
+/// gap. Owns: the listener and the connection. Blocks: the constructor, and prepare() after stop(),
+/// until the peer has sent its offer.
 class TcpSource final : public Source {
 public:
     explicit TcpSource(Settings settings);
@@ -66,7 +67,7 @@ private:
 
     Settings settings_;
     sys::Event cancel_;
-    std::optional<framing::StreamShape> known_; ///< once the first peer has come
+    std::optional<framing::StreamShape> known_; ///< set by the first peer
     framing::StreamShape shape_;
     Rendezvous rendezvous_;
     sys::UniqueFd socket_;
@@ -77,13 +78,13 @@ private:
     framing::SequenceTracker sequence_tracker_;
     framing::BlockCheck check_;
     std::array<std::byte, framing::kHeaderBytes> head_{};
-    std::optional<framing::Header> header_; ///< of the block that is coming
+    std::optional<framing::Header> header_; ///< of the block that is being received
     std::size_t head_filled_ = 0, body_filled_ = 0;
-    std::optional<CpuWrite> access_;   ///< to the front order's block
+    std::optional<CpuWrite> access_;   ///< to the front block of queue_
     std::int64_t clock_offset_ns_ = 0; ///< to add to the peer's clock
     std::uint64_t uncertainty_ns_ = 0;
     bool clock_known_ = false;
-    std::uint32_t stream_id_ = 0; ///< 0: no block has come yet
+    std::uint32_t stream_id_ = 0; ///< 0: no block has arrived yet
     std::uint64_t next_sequence_ = 0;
     std::uint64_t breaks_ = 0;
     framing::StreamRest rest_;

@@ -9,16 +9,16 @@
 
 namespace iio_stream::tcp {
 
-/// "tcp:HOST:PORT": a stream with its description, its losses and its end, from one iio-stream to
-/// another; docs/tcp.md has the layout.
+/// The scheme "tcp:HOST:PORT": a stream with its description, its losses and its end, from one
+/// iio-stream to another. docs/tcp.md describes the protocol.
 Scheme scheme();
 
 /// The options of an endpoint.
 struct Settings {
     sys::HostPort address;
     bool bind = false;             ///< listen instead of connecting
-    std::int64_t wait_ns = 0;      ///< for the peer to appear; INT64_MAX: no limit
-    std::int64_t reconnect_ns = 0; ///< for one that has gone; 0: it may not
+    std::int64_t wait_ns = 0;      ///< for a peer to connect; INT64_MAX: no limit
+    std::int64_t reconnect_ns = 0; ///< for a peer to return; 0: the stream ends without it
     framing::Check check = framing::Check::none;
 
     std::string name() const { return "tcp:" + address.text; }

@@ -9,21 +9,22 @@ namespace iio_stream::tcp {
 
 namespace {
 
-// A sink learns of a signal while it waits; a source waits before there is a stream to stop.
+// A sink reacts to a signal while it waits. A source waits before there is a stream that a signal
+// could stop, so it has a limit.
 constexpr std::int64_t kListeningSourceNs = 60'000'000'000;
 
 Settings settings_of(Uri& uri, bool binds, std::int64_t listening_ns)
 {
     Settings s;
     if (uri.rest.starts_with("//"))
-        fail_usage("tcp:" + uri.rest + " is no address",
-                   "tcp:HOST:PORT; zmq:tcp://HOST:PORT is ZeroMQ's");
+        fail_usage("invalid address 'tcp:" + uri.rest + "'",
+                   "tcp:HOST:PORT, or zmq:tcp://HOST:PORT for ZeroMQ");
     s.address = sys::HostPort::parse("tcp:", uri.rest, "");
     const auto bind = uri.options.take(kOptions["bind"]);
     s.bind = bind ? parse_switch("bind", *bind) : binds;
     if (!s.bind && s.address.host == "*")
-        fail_usage("tcp:" + uri.rest + ": nothing connects to all addresses",
-                   "bind=on listens at them");
+        fail_usage("tcp:" + uri.rest + ": a connection needs a single address",
+                   "bind=on listens at all addresses");
     const auto wait = uri.options.take(kOptions["wait"]);
     s.wait_ns = wait ? parse_duration("wait", *wait).count() : s.bind ? listening_ns : 0;
     s.reconnect_ns =
@@ -50,8 +51,8 @@ Scheme scheme()
             &make_tcp_source,
             &make_tcp_sink,
             "HOST:PORT",
-            "Another iio-stream, on this machine or another: format, losses and end of the stream "
-            "come along",
+            "A stream to or from another iio-stream, on this machine or another, with its format, "
+            "losses and end",
             "iio-stream record tcp:192.168.2.1:5001 wait=10s capture.sigmf-meta --duration 2s",
             join(kOptions, framing::kLinkOptions)};
 }
