@@ -41,7 +41,7 @@ std::string answer_of(const std::string& value)
 
 int errno_in(const nlohmann::json& number)
 {
-    constexpr std::uint64_t kLast = 4095; // the kernel's own limit
+    constexpr std::uint64_t kLast = 4095; // the kernel's largest errno
     const bool is_one = number.is_number_unsigned() && number.get<std::uint64_t>() <= kLast;
     return is_one && number != 0 ? number.get<int>() : EIO;
 }
@@ -123,7 +123,7 @@ try {
     try {
         tuning_ = tune(source_, {}); // the name may be one of the radio's settings
     } catch (const Error&) {
-        // it has been set anyway
+        // the attribute has been set anyway
     }
 } catch (const Error& error) {
     unread_answers_[number] = error_answer(error);

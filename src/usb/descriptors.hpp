@@ -13,7 +13,7 @@ namespace iio_stream::usb {
 /// event of ep0.
 std::vector<std::byte> function_descriptors(int eventfd);
 
-/// The interface's one string, in English.
+/// The only string of the interface, in English.
 std::vector<std::byte> function_strings(std::string_view interface_name);
 
 inline constexpr unsigned kInterfaceClass = 0xff, kInterfaceSubclass = 0x49, kInterfaceProtocol = 1;
@@ -27,14 +27,14 @@ enum class Request : unsigned char {
     get_attr = 5,
     set_attr = 6,
 };
-inline constexpr std::size_t kLongestValue = 256; ///< that SET_ATTR accepts
-inline constexpr std::size_t kStartBytes = 12;    ///< START's answer
-inline constexpr std::size_t kLongestEvent = 512; ///< every event is shorter
-/// Which stream START (its low value) and STOP refer to.
+inline constexpr std::size_t kLongestValue = 256; ///< characters that SET_ATTR accepts
+inline constexpr std::size_t kStartBytes = 12;    ///< size of START's answer
+inline constexpr std::size_t kLongestEvent = 512; ///< bytes; every event is shorter
+/// The stream to which START and STOP refer: the value (wValue) of these requests.
 enum class Direction : unsigned { to_host = 0, to_board = 1 };
 /// START's value for a stream to the board that resumes after a break.
 inline constexpr unsigned kStartAgain = 2;
-/// STOP's value that only asks whether the board has received the end of such a stream.
+/// STOP's value that only queries whether the board has received the end of a stream to it.
 inline constexpr unsigned kStopEnded = 2;
 
 } // namespace iio_stream::usb

@@ -5,7 +5,7 @@
 
 namespace iio_stream::usb {
 
-/// On the board.
+/// Options on the board.
 inline constexpr OptionTable kFfsOptions{
     Option{"wait", OptionType::time, "TIME", "s", "no limit", "How long to wait for a host"},
 };
@@ -17,12 +17,12 @@ inline constexpr OptionTable kFfsSinkOptions{
     Option{"path", OptionType::choice, "auto|dmabuf|write", "", "auto",
            "How blocks are sent: as DMABUFs, or by write()", OptionSide::sink},
     Option{"allow", OptionType::text, "NAME,NAME…", "", "nothing",
-           "What the host may set: frequency, bandwidth, antenna, agc, gain, "
+           "Settings that the host may change: frequency, bandwidth, antenna, agc, gain, "
            "attr.DEVICE/[CHANNEL/]NAME",
            OptionSide::sink},
 };
 
-/// On the host.
+/// Options on the host.
 inline constexpr OptionTable kHostOptions{
     Option{"serial", OptionType::text, "TEXT", "", "any", "Serial number of the board"},
     Option{"wait", OptionType::time, "TIME", "s", "0s", "How long to wait for a board to appear"},
@@ -35,7 +35,7 @@ inline constexpr OptionTable kHostSourceOptions{
     Option{"transfer_size", OptionType::size, "SIZE", "bytes", "a whole block",
            "Largest USB transfer, a multiple of 1 KiB", OptionSide::source},
 };
-/// What the board's program may allow the host to set.
+/// An option by which the host sets an attribute of the board, if the board allows it.
 constexpr Option host_sets(Option option)
 {
     option.side = OptionSide::source;

@@ -5,7 +5,8 @@
 
 namespace iio_stream::usb {
 
-/// "ffs:MOUNTPOINT", on the board; "usb:[VID:PID]", on its host. docs/usb-protocol.md.
+/// The schemes "ffs:MOUNTPOINT" on the board and "usb:[VID:PID]" on its host. See
+/// docs/usb-protocol.md.
 Scheme ffs_scheme();
 Scheme usb_scheme();
 

@@ -15,8 +15,9 @@ namespace iio_stream::usb {
 
 namespace {
 
-constexpr std::int64_t kDeadlineNs = 8'000'000'000; ///< less than a host waits
-constexpr std::chrono::seconds kGrace{2};           ///< for a request at the end of the stream
+constexpr std::int64_t kDeadlineNs = 8'000'000'000; ///< shorter than the time that a host waits
+/// How long to wait for a request at the end of the stream.
+constexpr std::chrono::seconds kGrace{2};
 
 std::string overdue_answer()
 {

@@ -11,7 +11,7 @@ namespace iio_stream::usb {
 
 /// Sets and reads a board's attributes on a thread of its own: a radio can be slow, and the stream
 /// must not wait for it. One request runs at a time, with a deadline.
-/// Owns: the thread, and leaves it behind if it is stuck in the kernel.
+/// Owns: the thread. It keeps running after destruction if it is stuck in the kernel.
 /// Thread: any, one at a time; only the destructor waits.
 class AttributeWorker {
 public:
@@ -20,8 +20,10 @@ public:
     ~AttributeWorker();
 
     bool is_free() const;                                   ///< no request is running
-    void set(std::size_t number, const std::string& value); ///< only if free
-    /// GET_ATTR's answer, once; nullopt while the request is running: ask again.
+    void set(std::size_t number, const std::string& value); ///< call only if is_free()
+    /// Returns the answer to GET_ATTR, once. If there is none, starts a request to read the value.
+    /// Returns nullopt while a request is running; the caller has to try again. If the request is
+    /// overdue, returns an error.
     std::optional<std::string> answer(std::size_t number);
     /// The radio's settings after the last request.
     Tuning tuning() const;

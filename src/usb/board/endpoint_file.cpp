@@ -35,18 +35,20 @@ int attach_all(int endpoint_fd, const std::string& path, const BlockPool& pool, 
     const bool suspect = fresh && sys::memory_may_bounce();
     const bool syncs = fresh && detail::sync_reveals_bounces(pool.traits().memory);
     if (suspect && !syncs && !detail::is_in_dma_reach(pool))
-        return EFAULT; // the exact reason is unknown
+        return EFAULT; // the blocks cannot be tested for bouncing
     for (std::size_t i = 0; i < pool.count(); ++i) {
-        // If all memory is low, whatever makes the kernel copy one block makes it copy any.
+        // If every DMA reaches all memory, a cause that makes the kernel copy one block makes it
+        // copy every block, so only the first block is tested.
         std::optional<detail::BounceTest> test;
         if (syncs && (suspect || (i == 0 && !pool.mapping(0).empty())))
             test.emplace(pool, i);
         pollfd events{happened_fd, POLLIN, 0};
-        if (::poll(&events, 1, 0) != 0) // an UNBIND, after which the next ioctl would be an oops
+        // The event may be an UNBIND, after which an ioctl crashes the kernel.
+        if (::poll(&events, 1, 0) != 0)
             return EAGAIN;
         const int error = sys::ffs_attach(endpoint_fd, pool.dmabuf(i));
         if (is_refusal(error))
-            return error; // closing the file detaches what was attached
+            return error; // closing the file detaches the blocks
         if (error != 0)
             throw Error(Fault::device, error, "FUNCTIONFS_DMABUF_ATTACH", path);
         if (!test)
@@ -80,8 +82,8 @@ Transferred TransferFence::poll(std::int64_t& last_end_ns) const
     const sys::FenceInfo fence = sys::sync_file_info(fence_.get());
     if (fence.status == 0)
         return {};
-    // Its fence had signalled before it could be exported, so its status is lost. Blocks end in
-    // order: one that ended while an older one was still in flight was never queued.
+    // The fence signalled before it was exported, so its status is lost. Transfers end in order:
+    // one that seems to have ended while an older one was in flight was never queued.
     if (fence.pruned(asked_ns_))
         return {true, last_end_ns > exported_ns_ ? EIO : 0, true};
     last_end_ns = fence.ns;

@@ -10,17 +10,19 @@
 
 namespace iio_stream::usb {
 
-/// Size of the pieces of a copy: FunctionFS allocates as much for each read and write.
+/// Size of one read or write, if blocks are copied. FunctionFS allocates this much memory for each
+/// of them.
 inline constexpr std::size_t kPiece = 64 * 1024;
 
-/// Attaches the whole pool. Returns 0, or the errno: EAGAIN if ep0 has events to handle first; EIO
-/// and ENOMEM if these blocks cannot be mapped, EFAULT if the kernel would bounce them; others if
-/// the controller refuses DMABUFs. Throws for anything else. Fresh blocks are checked for bouncing,
-/// which overwrites them.
+/// Attaches the whole pool. Returns 0 or an errno: EAGAIN if events of ep0 have to be handled
+/// first, EIO or ENOMEM if these blocks cannot be mapped, EFAULT if the kernel bounces them or
+/// might do so, or another errno if the controller refuses DMABUFs. Throws Error for any other
+/// failure. If `fresh`, the blocks are checked for bouncing, which overwrites them.
 int attach_all(int endpoint_fd, const std::string& path, const BlockPool& pool, int happened_fd,
                bool fresh);
 
-/// Whether the error concerns the endpoint, not the request: the cable, or a closed file.
+/// Whether the error concerns the endpoint rather than one request: the cable is disconnected, or
+/// the file is closed.
 bool is_endpoints(int error) noexcept;
 
 /// The state of a DMABUF's transfer.
@@ -33,18 +35,19 @@ struct Transferred {
 /// The fence of a DMABUF's last transfer.
 class TransferFence {
 public:
-    /// FUNCTIONFS_DMABUF_TRANSFER; ep0 must have been read. Returns 0, or the errno of a disabled
-    /// endpoint.
+    /// Calls FUNCTIONFS_DMABUF_TRANSFER. The events of ep0 must have been read. Returns 0, or the
+    /// errno of a disabled endpoint.
     int transfer(int endpoint_fd, const std::string& path, int dmabuf_fd, std::size_t bytes);
-    /// `last_end_ns`: when the endpoint's previous one ended; they end in order.
+    /// `last_end_ns` is the time at which the endpoint's previous transfer ended; poll() updates
+    /// it. Transfers end in order.
     Transferred poll(std::int64_t& last_end_ns) const;
     int fd() const noexcept { return fence_.get(); }
     void close() noexcept { fence_ = {}; }
 
 private:
     sys::UniqueFd fence_;
-    std::int64_t asked_ns_ = 0;    ///< before the TRANSFER
-    std::int64_t exported_ns_ = 0; ///< after it
+    std::int64_t asked_ns_ = 0;    ///< time before the TRANSFER
+    std::int64_t exported_ns_ = 0; ///< time after the fence was exported
 };
 
 } // namespace iio_stream::usb

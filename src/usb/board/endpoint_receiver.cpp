@@ -89,7 +89,7 @@ void EndpointReceiver::note(const sys::Completed& done)
     if (done.result < 0 && s.error == 0)
         s.error = static_cast<int>(-done.result);
     else if (static_cast<std::size_t>(done.result) != wanted && s.error == 0)
-        s.error = EBADMSG; // it ended short: out of step
+        s.error = EBADMSG; // a short read: out of step with the host
     if (--s.pieces_left == 0)
         s.access.reset();
 }

@@ -17,14 +17,15 @@
 
 namespace iio_stream::usb {
 
-/// Receives what the host sends from the endpoint's file: a header by AIO, then a block, directly
-/// into its DMABUF or by AIO reads, which FunctionFS copies. Several are requested ahead, in order,
-/// each by its number among all.
+/// Receives the host's blocks from the endpoint's file: each header by AIO, then the block, either
+/// directly into its DMABUF or by AIO reads, whose data FunctionFS copies. Several blocks are
+/// requested ahead, in order; consecutive numbers identify them.
 /// Owns: the endpoint's file and its attachments; borrows the blocks until it is destroyed.
 /// Thread: one at a time.
 class EndpointReceiver {
 public:
-    /// Attaches the whole pool. Null, with an errno in `error`, like attach_all().
+    /// Attaches the whole pool. Returns null if that fails, with the errno of attach_all() in
+    /// `error`.
     static std::unique_ptr<EndpointReceiver> by_dmabuf(const std::string& path,
                                                        const BlockPool& pool, int happened_fd,
                                                        bool fresh, int& error);
@@ -33,17 +34,15 @@ public:
     EndpointReceiver(const EndpointReceiver&) = delete;
     ~EndpointReceiver();
 
-    std::size_t most() const noexcept
-    {
-        return slots_.size();
-    } ///< most that may be requested ahead
+    /// The maximum number of blocks that can be requested ahead.
+    std::size_t most() const noexcept { return slots_.size(); }
 
     void ask_header(std::uint64_t number);
-    /// Call after its header; ep0 must have been read. Returns 0, or the errno of a disabled
-    /// endpoint.
+    /// Requests a block; call it after ask_header(). The events of ep0 must have been read. Returns
+    /// 0, or the errno of a disabled endpoint.
     int ask_block(std::uint64_t number, const EmptyBlock& block);
 
-    void take(); ///< collects what AIO has completed
+    void take(); ///< collects completed AIO requests
     struct Head {
         bool ended = false;
         int error = 0;
@@ -52,15 +51,15 @@ public:
     Head head(std::uint64_t number) const;
     Transferred body(std::uint64_t number);
 
-    /// Readable when a header or, with read(), a piece of a block has come.
+    /// Readable when a header or, with read(), a piece of a block has arrived.
     int fd() const noexcept { return queue_->fd(); }
-    /// Readable when that block has come; -1 if fd() reports it.
+    /// Readable when that block has arrived; -1 if fd() reports it.
     int fence(std::uint64_t number) const noexcept { return slot(number).fence.fd(); }
 
 private:
     struct Slot {
         std::array<std::byte, framing::kPacketBytes> bytes;
-        std::ptrdiff_t head = 0; ///< its length, or a negative errno
+        std::ptrdiff_t head = 0; ///< length of the header, or a negative errno
         bool headed = false;
         TransferFence fence;
         std::size_t pieces_left = 0;
@@ -80,7 +79,7 @@ private:
 
     sys::UniqueFd endpoint_; ///< closed last: the fences' locks belong to its attachments
     std::string path_;
-    std::size_t pieces_; ///< per block, by read(); 0: by DMABUF
+    std::size_t pieces_; ///< pieces per block with read(); 0 with DMABUFs
     std::size_t wire_bytes_;
     std::int64_t last_end_ns_ = 0;
     std::vector<Slot> slots_;

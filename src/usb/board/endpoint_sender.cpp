@@ -14,7 +14,7 @@ namespace iio_stream::usb {
 
 namespace {
 
-/// The header by AIO, which FunctionFS copies at once; the block directly from its DMABUF.
+/// Sends the header by AIO (FunctionFS copies it at once), and the block directly from its DMABUF.
 class DmabufSender final : public EndpointSender {
 public:
     DmabufSender(sys::UniqueFd endpoint, const std::string& path, std::size_t blocks,
@@ -34,19 +34,20 @@ public:
 private:
     std::size_t blocks_, wire_bytes_;
     std::size_t announced_ = 0;    ///< headers since completed ones were last collected
-    std::int64_t last_end_ns_ = 0; ///< when the last block was sent
+    std::int64_t last_end_ns_ = 0; ///< time at which the last block was sent
 };
 
 void DmabufSender::announce(const WireBlock& wire_block)
 {
     if (wire_block.filled.offset() != 0)
         throw Error(Fault::device, ENOTSUP, "send", "a part of a block to " + path_,
-                    "a DMABUF is sent from its beginning",
-                    "path=write sends what --on-gap zero-fill has cut up");
+                    "a DMABUF can only be sent from its beginning",
+                    "path=write can send blocks that --on-gap zero-fill has split");
     std::array<std::byte, framing::kHeaderBytes> header;
     wire_block.header.encode(header);
-    // Headers need no completion event, as they precede their blocks; but the queue needs room for
-    // those since the last check, and for those in flight then.
+    // Headers need no completion event, because they precede their blocks. The queue needs room,
+    // however, for the headers written since completions were last collected, and for the headers
+    // that were in flight then.
     if (announced_++ == blocks_) {
         announced_ = 1;
         while (queue_->take())
@@ -70,7 +71,7 @@ bool DmabufSender::ended(WireBlock& wire_block)
 
 constexpr std::size_t kWritten = 2; ///< blocks written ahead
 
-/// Header and block by AIO writes, which FunctionFS copies.
+/// Sends header and block by AIO writes, whose data FunctionFS copies.
 class WriteSender final : public EndpointSender {
 public:
     WriteSender(sys::UniqueFd endpoint, const std::string& path, std::size_t wire_bytes)
@@ -94,7 +95,7 @@ private:
     void note(const sys::Completed& done);
 
     std::size_t wire_bytes_;
-    std::vector<std::byte> staging_; ///< the piece in which the samples end
+    std::vector<std::byte> staging_; ///< the last piece with samples, padded with zeros
     struct Count {
         std::size_t left = 0;
         int error = 0;

@@ -19,27 +19,29 @@ struct WireBlock {
     Block filled;
     framing::Header header;
     TransferFence fence{};    ///< of its DMABUF
-    std::uint64_t number = 0; ///< among all that were sent
-    int error = 0;            ///< the first one
+    std::uint64_t number = 0; ///< consecutive number of the block
+    int error = 0;            ///< the first error of its transfers
 };
 
-/// A way to send WireBlocks through the endpoint's file, which it owns.
+/// Sends WireBlocks through the endpoint's file.
+/// Owns: the endpoint's file.
 /// Thread: one at a time.
 class EndpointSender {
 public:
     virtual ~EndpointSender() = default;
     /// Queues the header of a block.
     virtual void announce(const WireBlock& wire_block) = 0;
-    /// Then the block. Returns 0, or the errno of a disabled endpoint; throws for others.
+    /// Sends the block, after its header. Returns 0, or the errno of a disabled endpoint; throws
+    /// Error for any other.
     virtual int send(WireBlock& wire_block) = 0;
     /// Whether a block that was submitted has been sent (error 0) or has failed.
     virtual bool ended(WireBlock& wire_block) = 0;
-    /// Most blocks that may be in flight.
+    /// The maximum number of blocks in flight.
     virtual std::size_t most() const noexcept = 0;
     virtual bool may_block() const noexcept = 0;
-    /// Becomes readable when `front`, the oldest in flight, may have ended.
+    /// Becomes readable when `front`, the oldest block in flight, may have ended.
     virtual int wait_fd(const WireBlock& front) const noexcept = 0;
-    /// A header without a block; last_header_out() says whether it has been sent.
+    /// Sends a header without a block; last_header_out() returns whether it has been sent.
     void send_header(const framing::Header& header);
     bool last_header_out();
     int header_fd() const noexcept { return queue_->fd(); }
@@ -54,7 +56,7 @@ protected:
     bool last_out_ = false;
 };
 
-/// Attaches the whole pool. Null, with an errno in `error`, like attach_all().
+/// Attaches the whole pool. Returns null if that fails, with the errno of attach_all() in `error`.
 std::unique_ptr<EndpointSender> make_dmabuf_sender(const std::string& path, const BlockPool& pool,
                                                    std::size_t wire_bytes, int happened_fd,
                                                    bool fresh, int& error);

@@ -14,7 +14,7 @@ namespace iio_stream::usb {
 
 namespace {
 
-constexpr std::size_t kSmallestPacket = 64; ///< of bulk endpoints at full speed
+constexpr std::size_t kSmallestPacket = 64; ///< size of a bulk packet at full speed
 
 } // namespace
 
@@ -49,7 +49,7 @@ try {
 void EventSender::send_end(nlohmann::ordered_json event) noexcept
 try {
     send_within(kDepth, event);
-} catch (const std::exception&) { // as above, and nothing follows
+} catch (const std::exception&) { // the endpoint is disabled, and no event follows
 }
 
 void EventSender::send_within(std::size_t slots, nlohmann::ordered_json& event)
@@ -65,7 +65,7 @@ void EventSender::send_within(std::size_t slots, nlohmann::ordered_json& event)
         event["dropped"] = dropped_;
     std::string text = event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     for (std::size_t keep = kLongestEvent; text.size() >= kLongestEvent; keep /= 2) {
-        event["text"] = event.value("text", "").substr(0, keep); // that of an error
+        event["text"] = event.value("text", "").substr(0, keep); // the text of an error
         text = event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     }
     if (text.size() % kSmallestPacket == 0)

@@ -13,20 +13,20 @@
 
 namespace iio_stream::usb {
 
-/// Sends a board's events to its host. If they are not read, a few are kept, and the last one; the
-/// others are counted.
-/// Owns: the endpoint's file, and what is in flight in it.
+/// Sends a board's events to its host. If the host does not read them, the first few and the last
+/// one are kept; the others are only counted.
+/// Owns: the endpoint's file and the events in flight.
 /// Thread: one at a time.
 class EventSender {
 public:
     explicit EventSender(const std::string& path);
 
-    /// An event as in docs/usb-protocol.md; text in it is cut to fit. Never waits.
+    /// Sends an event of docs/usb-protocol.md, with its text truncated to fit. Never waits.
     void send(nlohmann::ordered_json event) noexcept;
-    /// The same for the end of the stream, which always has room.
+    /// Like send(), for the event at the end of the stream, which has a slot of its own.
     void send_end(nlohmann::ordered_json event) noexcept;
-    bool all_read();                                 ///< by the host, or lost with the endpoint
-    int fd() const noexcept { return queue_->fd(); } ///< readable when something has been read
+    bool all_read(); ///< no event is pending: the host has read them all, or they are lost
+    int fd() const noexcept { return queue_->fd(); } ///< readable when the host has read an event
 
 private:
     static constexpr std::size_t kDepth = 8 + 1; ///< the last one is reserved for the end
@@ -36,9 +36,9 @@ private:
 
     sys::UniqueFd endpoint_;
     std::unique_ptr<sys::IoQueue> queue_; ///< destroyed before the file closes
-    /// For each, how many dropped ones it reports.
+    /// For each event in flight, the number of dropped events that it reports.
     std::array<std::optional<std::uint64_t>, kDepth> under_way_{};
-    std::uint64_t dropped_ = 0; ///< since the last one reported
+    std::uint64_t dropped_ = 0; ///< events dropped since the last report
 };
 
 } // namespace iio_stream::usb

@@ -29,8 +29,8 @@ FfsSettings FfsSettings::from(Uri& uri, Direction direction)
     while (s.mount.size() > 1 && s.mount.ends_with('/'))
         s.mount.pop_back();
     if (s.mount.empty() || s.mount.front() != '/')
-        fail_usage("ffs:" + s.mount + " is no mount point",
-                   "such as ffs:/run/iio-stream/ffs, which iio-stream gadget up makes");
+        fail_usage("ffs:" + s.mount + " is not a mount point",
+                   "use one such as ffs:/run/iio-stream/ffs, which iio-stream gadget up makes");
     const bool sends = direction == Direction::to_host;
     const std::string path =
         uri.options.take_or_standard(sends ? kFfsSinkOptions["path"] : kFfsSourceOptions["path"]);
@@ -78,7 +78,8 @@ std::optional<Hop> FfsEnd::plan_hop(const MemoryTraits& traits, std::string& why
         hop.mechanism = "ffs-dmabuf";
         hop.reason = refused_.text();
         hop.attached = true;
-        // Until 2026 the kernel mixed up sent and written blocks.
+        // Kernels without the 2026 fix treat a block that is sent as being written, and make other
+        // devices wait for it.
         hop.holds_off = direction_ == Direction::to_host;
         framing::add_checksum_cost(settings_.check, hop);
         return hop;
@@ -87,7 +88,7 @@ std::optional<Hop> FfsEnd::plan_hop(const MemoryTraits& traits, std::string& why
     const bool asked = settings_.path == FfsPath::copied;
     hop.reason = refused_.why_copied(asked ? "path=" + way + " was given" : "", dmabuf_refusal_);
     if (hop.reason.empty())
-        hop.reason = "the blocks are no DMABUFs";
+        hop.reason = "the blocks are not DMABUFs";
     if (settings_.path == FfsPath::dmabuf) {
         why = "path=dmabuf was given: " + hop.reason;
         return std::nullopt;
@@ -109,7 +110,7 @@ void FfsEnd::refused(int error, const Memory& memory)
     }
     dmabuf_refusal_ = error == EPERM ? "the USB controller takes no DMABUFs (EPERM: it has no "
                                        "scatter-gather)"
-                                     : "FunctionFS takes no DMABUFs (" + errno_name(error) +
+                                     : "FunctionFS does not take DMABUFs (" + errno_name(error) +
                                            "; Linux 6.9 and newer do)";
     refusal_ = dmabuf_refusal_;
 }
@@ -169,7 +170,7 @@ void FfsEnd::check_patience(std::int64_t since_ns, const char* lacking) const
     if (settings_.wait_ns == 0 || sys::monotonic_ns() - since_ns < settings_.wait_ns)
         return;
     throw Error(Fault::device, ETIMEDOUT, "wait for a host at", settings_.mount, lacking,
-                "wait= gives it more time; iio-stream gadget status shows the controller");
+                "wait= allows more time; iio-stream gadget status shows the controller");
 }
 
 Wait FfsEnd::wait_for_fence(int fence)

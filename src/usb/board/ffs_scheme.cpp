@@ -15,7 +15,7 @@ std::unique_ptr<Source> make_ffs_source(Uri& uri)
     FfsSettings settings = FfsSettings::from(uri, Direction::to_board);
     Format format = detail::format_from_options(uri.options, "", "",
                                                 "ffs:" + settings.mount +
-                                                    ": the format the host is to send is missing",
+                                                    ": the format of the host's samples is missing",
                                                 "give format=, such as ci16_le, and rate=");
     return std::make_unique<FfsSource>(std::move(settings), std::move(format));
 }

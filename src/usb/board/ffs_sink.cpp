@@ -16,7 +16,7 @@ namespace iio_stream::usb {
 
 namespace {
 
-constexpr std::int64_t kLastEventsNs = 200'000'000; ///< for a host to read the last events
+constexpr std::int64_t kLastEventsNs = 200'000'000; ///< how long a host has to read the last events
 
 } // namespace
 
@@ -52,12 +52,12 @@ bool FfsSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     return accepted;
 }
 
-// A live source is not started before its first block has somewhere to go.
+// The source is not started until the host has requested the stream.
 bool FfsSink::has_receiver()
 {
     if (streaming_)
         return true;
-    check_patience(prepared_ns_, "no program there has asked for the stream");
+    check_patience(prepared_ns_, "no program on the host has requested the stream");
     return false;
 }
 
@@ -70,15 +70,16 @@ bool FfsSink::ready() const noexcept
 void FfsSink::submit(Block filled)
 {
     const Turn turn = function_->turn();
+    // A skipped block is returned at once. With a source that is always ready, the pipeline then
+    // never waits, and only this call handles the events of ep0.
     if (!streaming_)
-        poll_ep0(); // the block comes straight back, and a source that is always ready leaves no
-                    // other wait
+        poll_ep0();
     framing::Header header = framing::describe(filled, wire_bytes_);
     if (!streaming_)
         return pass_over(filled, header.loss);
     if (settings_.check != framing::Check::none) {
         header.checksum = framing::checksum_of(filled);
-        take_ended(); // meanwhile; many blocks may be waiting for their checksums
+        take_ended(); // in between, because many blocks may still be waiting for their checksums
     }
     header.loss = framing::merged(std::exchange(passed_, std::nullopt), header.loss);
     header.sequence = sequence_++;
@@ -136,7 +137,7 @@ std::string FfsSink::report() const
 void FfsSink::on_enable()
 {
     enabled_ = true;
-    again_ = again_ || sent_ != 0; // what was in flight ended with the endpoint
+    again_ = again_ || sent_ != 0; // the transfers in flight ended with the endpoint
 }
 
 void FfsSink::on_disable()
@@ -203,7 +204,7 @@ void FfsSink::reset(const StreamInfo& stream, BlockPool& pool)
     most_ = pool.count();
 }
 
-// False if the controller refuses DMABUFs, or ep0 has events to handle first.
+// Returns false if the controller refuses DMABUFs or if events of ep0 have to be handled first.
 bool FfsSink::open_sender()
 {
     if (dmabuf_) {
@@ -217,7 +218,8 @@ bool FfsSink::open_sender()
         fresh_ = false;
     } else {
         sender_ = make_write_sender(endpoint_path(), wire_bytes_);
-        group_->add(sender_->header_fd(), POLLIN); // no need to wake up for headers alone
+        // With DMABUFs, headers alone need not wake the thread.
+        group_->add(sender_->header_fd(), POLLIN);
     }
     most_ = std::min(pool_->count(), sender_->most());
     if (!event_sender_)
@@ -225,9 +227,9 @@ bool FfsSink::open_sender()
     return true;
 }
 
-// Closing is the only thing that is always allowed; it takes back what is queued. The fences go
-// first: their locks belong to the attachments, and closing one after the endpoint has hung a
-// kernel.
+// Closing the file is the only operation that is always allowed; it cancels the queued transfers.
+// The fences are closed first: their locks belong to the attachments, and closing a fence after the
+// endpoint can hang the kernel.
 void FfsSink::close_sender() noexcept
 {
     if (!sender_)
@@ -237,7 +239,8 @@ void FfsSink::close_sender() noexcept
     sender_.reset();
 }
 
-// Nothing is in flight any more; what was is to be sent again.
+// Call when no transfer is in flight any more. Marks the blocks that were in flight to be sent
+// again.
 void FfsSink::unsend() noexcept
 {
     unwatch();
@@ -247,7 +250,8 @@ void FfsSink::unsend() noexcept
     again_ = false;
 }
 
-// Even a host that continues, such as one that has reconnected, learns of its losses.
+// Skips a block. The next header reports its losses, even to a host that continues, for example
+// after a reconnection.
 void FfsSink::pass_over(const Block& filled, const std::optional<framing::Header::Loss>& loss)
 {
     const std::uint64_t samples = filled.bytes() / sample_bytes_;
@@ -255,7 +259,7 @@ void FfsSink::pass_over(const Block& filled, const std::optional<framing::Header
     passed_ = framing::seen_from_behind(framing::merged(passed_, loss), samples);
 }
 
-// The host no longer wants what was in flight.
+// Skips all queued blocks, which the host no longer needs.
 void FfsSink::pass_over_all()
 {
     if (wire_blocks_.empty())
@@ -267,7 +271,7 @@ void FfsSink::pass_over_all()
     }
 }
 
-// Before the block, which may wait long for a slow host.
+// Sends the event before the block, which may have to wait a long time for a slow host.
 void FfsSink::report_loss(const framing::Header& header)
 {
     nlohmann::ordered_json event{{"event", "overflow"},
@@ -295,11 +299,11 @@ void FfsSink::send_all()
         sender_->announce(wire_block);
         poll_ep0();
         if (!sender_)
-            continue; // lost with its header
+            continue; // an event has closed the sender, and the announced header is lost
         if (!possible())
             return;
         if (sender_->send(wire_block) != 0) {
-            again_ = true; // ENABLE is to come
+            again_ = true; // ENABLE follows
             enabled_ = false;
             return;
         }
@@ -307,8 +311,9 @@ void FfsSink::send_all()
     }
 }
 
-// From the front. With the endpoint, everything after it fails too, and is sent again; a request
-// that failed alone is a loss, which the host sees in the next header.
+// Takes ended blocks from the front. If the endpoint fails, all later transfers fail, too, and the
+// blocks are sent again. A request that fails alone is a loss, which the host detects by the next
+// header.
 void FfsSink::take_ended()
 {
     while (sent_ != 0 && sender_ && sender_->ended(wire_blocks_.front())) {
@@ -319,7 +324,7 @@ void FfsSink::take_ended()
         }
         if (error != 0 && framing::are_most(++failed_, blocks_))
             throw Error(Fault::device, error, "send to", endpoint_path(),
-                        "the USB controller fails most blocks");
+                        "most transfers of the USB controller fail");
         unwatch();
         (void)wire_blocks_.pop();
         --sent_;
@@ -328,7 +333,7 @@ void FfsSink::take_ended()
         return;
     for (std::size_t i = 0; i < sent_; ++i)
         if (sender_ && !sender_->ended(wire_blocks_.at(i)))
-            return; // it ends soon
+            return; // the transfer ends soon
     resent_ += sent_;
     unsend();
 }
@@ -344,7 +349,7 @@ void FfsSink::report_end()
     event_sender_->send_end(std::move(event));
 }
 
-// Events first: a host that reads them has them soon after the end.
+// Sends the events first, so that a host that reads them has them soon after the end.
 void FfsSink::send_end(Turn& turn, std::int64_t deadline_ns)
 {
     report_end();
@@ -374,7 +379,7 @@ void FfsSink::send_end(Turn& turn, std::int64_t deadline_ns)
         (void)::poll(fds, std::size(fds), patience_ms);
         turn.lock();
         if (left <= 0 || fds[1].revents != 0)
-            return; // the host has what it read; it sees the function go
+            return; // the host keeps the data it has read, and detects that the function is gone
         poll_ep0();
     }
 }

@@ -13,8 +13,9 @@
 namespace iio_stream::usb {
 
 /// Sends each block to a USB host through FunctionFS: directly from its DMABUF, or by write(). The
-/// stream starts when the host asks for it; later, while no host asks, blocks are skipped. Blocks
-/// interrupted by a lost connection are sent again, in order, when it is back.
+/// stream starts when the host requests it. Later, blocks are skipped while no host requests the
+/// stream. Blocks that a lost connection interrupts are sent again, in order, when the connection
+/// is back.
 /// Owns: the endpoint's file and its attachments.
 class FfsSink final : public Sink, private FfsEnd {
 public:
@@ -69,7 +70,7 @@ private:
     void report_end();
     void send_end(Turn& turn, std::int64_t deadline_ns);
 
-    std::optional<AttributeWorker> attributes_; ///< if any are allowed
+    std::optional<AttributeWorker> attributes_; ///< exists if any attributes are allowed
     bool dmabuf_ = false, may_block_ = true;
     BlockPool* pool_ = nullptr;
     int cancel_ = -1;
@@ -77,14 +78,14 @@ private:
     std::int64_t timeout_ns_ = 0, prepared_ns_ = 0;
     std::uint32_t stream_id_ = 0;
     bool enabled_ = false;                    ///< the endpoint accepts data
-    std::atomic<bool> streaming_{false};      ///< the host has asked for the stream
+    std::atomic<bool> streaming_{false};      ///< the host has requested the stream
     std::unique_ptr<EndpointSender> sender_;  ///< exists from the first ENABLE until UNBIND
-    std::optional<EventSender> event_sender_; ///< the same
+    std::optional<EventSender> event_sender_; ///< exists like sender_
     detail::Fifo<WireBlock> wire_blocks_;
-    std::size_t sent_ = 0; ///< of them, from the front
-    bool again_ = false;   ///< some failed with the endpoint: all are sent again
+    std::size_t sent_ = 0; ///< blocks in flight, from the front
+    bool again_ = false;   ///< the endpoint has failed; all blocks in flight are sent again
     std::uint64_t sequence_ = 0, next_index_ = 0, number_ = 0;
-    std::optional<framing::Header::Loss> passed_; ///< in skipped blocks, for the next header
+    std::optional<framing::Header::Loss> passed_; ///< losses in skipped blocks, for the next header
     std::optional<framing::Header::Loss> trailing_;
     bool detects_losses_ = true; ///< StreamInfo::detects_losses
     std::optional<Error> stream_error_;

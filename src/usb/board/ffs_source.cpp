@@ -57,7 +57,7 @@ bool FfsSource::prepare(BlockPool& pool, std::string& why)
     return accepted;
 }
 
-// Samples are wanted from here on: before, the sinks might still refuse the blocks.
+// Blocks are requested only from here on, because a sink could still refuse their memory before.
 void FfsSource::start()
 {
     const Turn turn = function_->turn();
@@ -80,8 +80,8 @@ void FfsSource::stop() noexcept
     blocks_.clear();
     whole_ = asked_ = 0;
     if (!std::exchange(running_, false))
-        return;    // prepared again because another endpoint was refused
-    refuse_more(); // the function may stay, for its other direction
+        return;    // an endpoint has refused this plan, and the engine tries another
+    refuse_more(); // the function may stay open for its other direction
     leave(turn);
 }
 
@@ -121,12 +121,12 @@ Wait FfsSource::wait()
     return wait;
 }
 
-// A host may pause as long as it likes.
+// A host can pause without limit, unless wait= is given.
 bool FfsSource::on_timeout(std::optional<std::chrono::nanoseconds>)
 {
     const Turn turn = function_->turn();
-    check_patience(last_block_ns_, streaming_ ? "the program there has stopped sending"
-                                              : "no program there has begun to send");
+    check_patience(last_block_ns_, streaming_ ? "the program on the host has stopped sending"
+                                              : "no program on the host has begun to send");
     return false;
 }
 
@@ -141,12 +141,12 @@ SourceStats FfsSource::stats() const
     return stats;
 }
 
-// A host that had nothing in flight in between, and continues, does not know that it has to start
-// again.
+// After an interruption, halts the endpoint: a host that had nothing in flight and continues would
+// otherwise not notice that it has to start again.
 void FfsSource::on_enable()
 {
     if (streaming_)
-        on_disable(); // the kernel forgets an unread DISABLE at the next ENABLE
+        on_disable(); // the kernel discards an unread DISABLE at the next ENABLE
     if (std::exchange(cut_, false))
         refuse_more();
 }
@@ -158,7 +158,7 @@ void FfsSource::on_disable()
     break_off();
 }
 
-// What has come stays; the rest is requested again, if at all.
+// Keeps the blocks that have arrived. The others are requested again, if at all.
 void FfsSource::close_receiver() noexcept
 {
     if (receiver_) {
@@ -173,14 +173,14 @@ void FfsSource::close_receiver() noexcept
     ahead_ = false;
 }
 
-// The host gets its answer after this returns: nothing of its new stream gets into what an earlier
-// one began to fill. FunctionFS does not say how much of a DMABUF has come.
+// The host gets its answer after this returns, so nothing of its new stream gets into blocks that
+// an earlier stream began to fill. FunctionFS does not report how much of a DMABUF has arrived.
 void FfsSource::on_start(std::uint32_t stream_id, bool again)
 {
     poll_blocks();
     if (end_)
-        return;                     // this stream is over, and the function goes soon
-    doubtful_ = doubtful_ && again; // a host that continues shows what it has sent
+        return;                     // this stream is over, and the function is about to disappear
+    doubtful_ = doubtful_ && again; // if the host continues, its next header decides
     break_off();
     if (!again && std::exchange(under_way_, false))
         lost_ = lost_.value_or(0) + interrupted_;
@@ -212,7 +212,7 @@ std::string FfsSource::stats_json() const
         .dump();
 }
 
-// False if the controller refuses DMABUFs, or ep0 has events to handle first.
+// Returns false if the controller refuses DMABUFs or if events of ep0 have to be handled first.
 bool FfsSource::open_receiver()
 {
     if (dmabuf_) {
@@ -247,14 +247,14 @@ void FfsSource::ask_all()
             return;
         poll_ep0();
         if (!receiver_)
-            continue; // lost with its header
+            continue; // an event has closed the receiver, and the requested header is lost
         if (!possible())
             return;
         Asked& next = blocks_.at(asked_);
         next.number = number_++;
         ahead_ = false;
         if (receiver_->ask_block(next.number, next.block) != 0)
-            return close_receiver(); // DISABLE is to come
+            return close_receiver(); // DISABLE follows
         ++asked_;
     }
 }
@@ -273,9 +273,10 @@ void FfsSource::poll_blocks()
     }
 }
 
-// A TRANSFER that fails, or that the end of the cable completes, before its fence is exported looks
-// like one that finished as quickly, and its block has its old content. What the host sends next
-// decides: its next header is in its place only if the block has taken its own bytes.
+// Decides whether the doubtful block has arrived. A TRANSFER that fails, or that a disconnected
+// cable completes, before its fence is exported looks like one that succeeded just as quickly,
+// although its block still has its old content. The next header distinguishes the two: it is the
+// header of a later block only if the doubtful block has received its own bytes.
 void FfsSource::confirm()
 {
     const std::size_t next = whole_ + 1;
@@ -299,7 +300,8 @@ void FfsSource::confirm()
     }
 }
 
-// The host sends it again, so it is not what came: it goes after those that are requested.
+// The host sends the doubtful block again, so the buffer that was requested for it has not received
+// it. Moves this buffer behind the buffers that are already requested.
 void FfsSource::drop_doubtful() noexcept
 {
     (void)forget(blocks_.at(whole_));
@@ -309,7 +311,7 @@ void FfsSource::drop_doubtful() noexcept
     doubtful_ = false;
 }
 
-// What has come of it, in samples.
+// Forgets a request. Returns the number of samples in its header, if the header has arrived.
 std::uint64_t FfsSource::forget(Asked& asked) noexcept
 {
     const auto arrived = std::exchange(asked.arrived, std::nullopt);
@@ -321,13 +323,14 @@ std::uint64_t FfsSource::forget(Asked& asked) noexcept
     return arrived->header.valid_bytes / format_.sample_bytes;
 }
 
-// If a block waits for the next header and there is none to request with it.
+// Whether a doubtful block waits for the next header, but no buffer is left that could be requested
+// together with that header.
 bool FfsSource::wants_header() const noexcept
 {
     return doubtful_ && asked_ == whole_ + 1 && !ahead_;
 }
 
-// Whether it has come.
+// Whether the block has arrived.
 bool FfsSource::poll_block(Asked& asked)
 {
     if (!asked.arrived) {
@@ -356,7 +359,7 @@ bool FfsSource::poll_block(Asked& asked)
     return true;
 }
 
-// The header if it is one of this stream's.
+// Returns the header if it belongs to this stream.
 std::optional<framing::Header> FfsSource::expected(std::span<const std::byte> bytes) const noexcept
 {
     const auto header = framing::Header::decode(bytes);
@@ -378,7 +381,7 @@ std::optional<FfsSource::Arrived> FfsSource::accept(std::span<const std::byte> b
     return Arrived{*header, std::exchange(new_stream_, false), std::exchange(lost_, std::nullopt)};
 }
 
-// Keeps what is complete; the host has to start again.
+// Keeps the complete blocks. The host has to start again.
 void FfsSource::break_off() noexcept
 {
     streaming_ = false;
@@ -386,7 +389,8 @@ void FfsSource::break_off() noexcept
     close_receiver();
 }
 
-// Out of step: notifies the host by STALL, and it resends what did not get through.
+// Call when out of step with the host. Halts the endpoint; on the STALL, the host resends all
+// blocks that have not arrived.
 void FfsSource::halt() noexcept
 {
     ++halts_;
@@ -409,8 +413,8 @@ void FfsSource::begin(const Arrived& arrived)
         sequence_tracker_.expect(0);
 }
 
-// Whether to deliver it. The host considers a block that came as sent: if it has other bytes, that
-// is a loss.
+// Returns whether to deliver the block. The host does not repeat a block that has arrived, so a
+// block with wrong bytes is a loss.
 bool FfsSource::account(const Asked& asked)
 {
     const framing::Header& header = asked.arrived->header;
@@ -421,7 +425,7 @@ bool FfsSource::account(const Asked& asked)
     return false;
 }
 
-// The front block; nullopt if it came twice, or differs from what was sent.
+// Takes the front block; nullopt if it arrived twice, or differs from the block that was sent.
 std::optional<Block> FfsSource::deliver()
 {
     unwatch(); // its fence's fd number may be reused
@@ -434,7 +438,7 @@ std::optional<Block> FfsSource::deliver()
     }
     ++blocks_taken_;
     unverified_ += asked.unverified ? 1 : 0;
-    // The host's clock is not known here: what it sends live is about now.
+    // The host's clock is not known here, so live samples get the current time.
     Time time = framing::time_of(asked.arrived->header, 0, std::nullopt);
     if (time.ns != 0 && time.clock == Clock::monotonic)
         time.ns = sys::monotonic_ns();

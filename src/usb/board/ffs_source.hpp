@@ -11,10 +11,10 @@
 
 namespace iio_stream::usb {
 
-/// Receives what a USB host sends through FunctionFS: the controller fills the pipeline's DMABUFs,
-/// or read() copies. The command line states the format, which the host must use. A host that
-/// disappears without notice is waited for: the next one starts a new stream. The first host that
-/// ends its stream ends this one.
+/// Receives a USB host's stream through FunctionFS: the controller fills the pipeline's DMABUFs, or
+/// read() copies. The command line states the format, which the host must use. If a host disappears
+/// without notice, the source waits for the next one, which starts a new stream. The first host
+/// that ends its stream ends this stream, too.
 /// Owns: the endpoint's file and its attachments.
 class FfsSource final : public Source, private FfsEnd {
 public:
@@ -36,7 +36,7 @@ public:
     void stop() noexcept override;
     void submit(EmptyBlock block, std::size_t bytes) override;
     Taken take() override;
-    bool flush() override { return true; } ///< whole blocks
+    bool flush() override { return true; } ///< only whole blocks are delivered
     Wait wait() override;
     std::size_t pending() const noexcept override { return blocks_.size(); }
     bool on_timeout(std::optional<std::chrono::nanoseconds> chosen) override;
@@ -51,15 +51,15 @@ private:
     bool has_ended() override;
     std::string stats_json() const override;
 
-    /// A header, in order of arrival.
+    /// A header that has arrived.
     struct Arrived {
         framing::Header header;
-        bool new_stream = false;             ///< the first of a stream that does not continue
-        std::optional<std::uint64_t> lost{}; ///< before it, at least; empty: none
+        bool new_stream = false; ///< the first header of a stream that does not continue another
+        std::optional<std::uint64_t> lost{}; ///< samples lost before it, at least; empty: none
     };
     struct Asked {
         EmptyBlock block;
-        std::uint64_t number = 0; ///< among all requested
+        std::uint64_t number = 0; ///< consecutive number of the request
         std::optional<Arrived> arrived{};
         bool unverified = false;
     };
@@ -87,24 +87,25 @@ private:
     sys::Event cancel_;
     bool dmabuf_ = false;
     bool running_ = false;   ///< from start() to stop()
-    bool streaming_ = false; ///< the host has said START, and no STOP or nonsense since
+    bool streaming_ = false; ///< the host has sent START, and no STOP or invalid data since
     bool cut_ = false;       ///< the configuration was lost during a stream, and is not back yet
     std::uint32_t stream_id_ = 0;
     std::unique_ptr<EndpointReceiver> receiver_;
-    detail::Fifo<Asked> blocks_;        ///< in the order in which they are filled
-    std::size_t whole_ = 0, asked_ = 0; ///< of them, from the front; whole ones are asked_, too
-    bool doubtful_ = false;             ///< the next one may have come; its status is lost
+    detail::Fifo<Asked> blocks_; ///< in the order in which they are filled
+    /// Complete and requested blocks, from the front; asked_ includes whole_.
+    std::size_t whole_ = 0, asked_ = 0;
+    bool doubtful_ = false; ///< the next block may have arrived, but its status is lost
     std::uint64_t number_ = 0;
-    bool ahead_ = false;         ///< the header of that number is requested, its block not yet
-    std::optional<Arrived> end_; ///< after the whole ones
+    bool ahead_ = false;         ///< header number_ has been requested, but not its block
+    std::optional<Arrived> end_; ///< end of the stream, after the complete blocks
 
     framing::SequenceTracker sequence_tracker_;
-    bool under_way_ = false;            ///< part of a stream of the host has come, but not its end
+    bool under_way_ = false;            ///< part of the host's stream has arrived, but not its end
     bool severed_ = false;              ///< that stream was broken off, and none has begun since
     bool new_stream_ = false;           ///< the next header starts a stream
-    std::uint64_t interrupted_ = 0;     ///< samples of the block in flight at that time
-    std::optional<std::uint64_t> lost_; ///< in streams that were broken off, at least
-    std::int64_t last_block_ns_ = 0;    ///< when a block came, or the wait began
+    std::uint64_t interrupted_ = 0;     ///< samples of the block in flight when it was broken off
+    std::optional<std::uint64_t> lost_; ///< samples lost in streams that were broken off, at least
+    std::int64_t last_block_ns_ = 0;    ///< time of the last block, or when the wait began
     framing::BlockCheck check_;
     std::uint64_t blocks_taken_ = 0, failed_ = 0, unverified_ = 0, halts_ = 0;
 };

@@ -22,7 +22,8 @@ namespace iio_stream::usb {
 
 namespace {
 
-/// Wakes the thread to handle events: it may be in a request that the host does not finish.
+/// How long to wait until the thread has handled events. The thread may be serving a request that
+/// the host does not finish.
 constexpr std::chrono::seconds kTimeout{10};
 
 bool is_vendors(const sys::UsbSetup& setup)
@@ -62,8 +63,8 @@ void Function::expect(Direction direction)
     const Turn turn(mutex_);
     EndSlot& s = slot(direction);
     if (s.taken)
-        fail_usage("ffs:" + mount_ + " is there twice",
-                   "a mount has one stream to the host and one from it");
+        fail_usage("ffs:" + mount_ + " is used twice in one direction",
+                   "a mount has one stream to the host and one from the host");
     s.taken = s.awaited = true;
 }
 
@@ -93,12 +94,12 @@ void Function::leave(Direction direction, Turn& turn) noexcept
     over_.set();
     turn.unlock();
     if (thread_.joinable())
-        thread_.join(); // a host that does not finish its request has a second
+        thread_.join(); // takes up to a second if the host does not finish its request
     turn.lock();
     over_.clear();
     ep0_ = {};
     enabled_ = closing_ = false;
-    for (EndSlot& s : slots_) // of another stream
+    for (EndSlot& s : slots_) // the ends of the next stream have to join again
         s.awaited = s.taken;
     changed_.notify_all();
 }
@@ -124,14 +125,15 @@ void Function::open()
     if (!sys::path_exists(path_))
         throw Error(Fault::device, ENODEV, "open", path_, "no FunctionFS is mounted there",
                     "iio-stream gadget up mounts one at /run/iio-stream/ffs");
-    // The kernel lets several in, and would mix them up.
+    // The kernel would let several programs open it, and mix up their requests.
     if (const auto holders = sys::holders_of(path_); !holders.empty())
         throw Error(Fault::device, EBUSY, "open", path_,
-                    "process " + holders.front() + " streams through it");
+                    "process " + holders.front() + " is streaming through it");
     enabled_ = false;
     failure_ = nullptr;
     happened_.clear();
-    // So that a host cannot take an earlier stream's blocks for this one's.
+    // The id is new, so that a host cannot mistake blocks of an earlier stream for blocks of this
+    // one.
     stream_id_ = static_cast<std::uint32_t>(sys::realtime_ns() / 1'000'000);
     try {
         ep0_ = sys::open_file(path_, O_RDWR | O_NONBLOCK);
@@ -169,8 +171,9 @@ void Function::run() noexcept
     }
 }
 
-// Up to a request: until it is answered, FunctionFS takes a read for its data stage. In one turn
-// from the clearing on, so that every other turn finds an event either in the flag or reported.
+// Reads the events up to the next request, because FunctionFS treats every later read as the data
+// stage of that request until it is answered. Clears the flag and reads in one turn, so that in
+// every other turn an event is either flagged or reported.
 std::optional<sys::UsbSetup> Function::read_events()
 {
     const Turn turn(mutex_);
@@ -181,7 +184,8 @@ std::optional<sys::UsbSetup> Function::read_events()
             enabled_ = true;
             notify([](FunctionEnd& end) { end.on_enable(); });
             break;
-        case sys::FfsEvent::Kind::bind: // the kernel forgets an UNBIND that was not read before
+        // The kernel discards an UNBIND that is not read before a BIND.
+        case sys::FfsEvent::Kind::bind:
         case sys::FfsEvent::Kind::unbind:
         case sys::FfsEvent::Kind::disable:
             enabled_ = false;
@@ -200,9 +204,9 @@ std::optional<sys::UsbSetup> Function::read_events()
     return std::nullopt;
 }
 
-// All that the cable can reach: the streams that the command line has opened, the attributes that
-// it allows, and what is said of them. No turn is held while the host is waited for, and an end may
-// leave meanwhile.
+// Answers a request. The host can access only the streams that the command line has opened, the
+// attributes that it allows, and the information about both. Does not hold a turn while it waits
+// for the host, so that an end can leave meanwhile.
 void Function::serve(const sys::UsbSetup& setup)
 {
     if (!serve_text(setup) && !serve_get_attribute(setup) && !serve_set_attribute(setup) &&
@@ -235,7 +239,8 @@ bool Function::serve_stream(const sys::UsbSetup& setup)
     return true;
 }
 
-// Where its end has left, the stream is over.
+// Acknowledges kStopEnded if the stream to the board is over; this includes a stream whose end has
+// left.
 bool Function::serve_ended(const sys::UsbSetup& setup)
 {
     if (!is(setup, Request::stop, false) || setup.length != 0 || setup.value != kStopEnded)
@@ -261,7 +266,8 @@ std::string Function::info() const
     return framing::info_json(info, {sys::monotonic_ns(), sys::realtime_ns()});
 }
 
-// nullopt if it is not a requested text, or not ready: the host asks again.
+// Returns nullopt if the request is not for a text, or if the text is not ready and the host has to
+// repeat the request.
 std::optional<std::string> Function::text(const sys::UsbSetup& setup)
 {
     const Turn turn(mutex_);
@@ -270,7 +276,7 @@ std::optional<std::string> Function::text(const sys::UsbSetup& setup)
     if (!is(setup, Request::get_info, true) ||
         std::any_of(slots_.begin(), slots_.end(), [](const EndSlot& s) { return s.awaited; }))
         return std::nullopt;
-    if (setup.value == 0) // what follows is of the same text
+    if (setup.value == 0) // later offsets refer to the same text
         info_ = info();
     return info_;
 }
@@ -305,7 +311,8 @@ bool Function::serve_get_attribute(const sys::UsbSetup& setup)
     return answer.has_value();
 }
 
-// The next GET_ATTR reports the outcome: the host has its answer when it has sent all.
+// The host gets its acknowledgement as soon as it has sent all data; the next GET_ATTR reports the
+// result.
 bool Function::serve_set_attribute(const sys::UsbSetup& setup)
 {
     if (!is(setup, Request::set_attr, false) || setup.length == 0 || setup.length > kLongestValue)
@@ -325,7 +332,7 @@ bool Function::serve_set_attribute(const sys::UsbSetup& setup)
     return true;
 }
 
-// As much of it as was asked for.
+// Sends at most as much of `text` as the host has requested.
 void Function::reply(const sys::UsbSetup& setup, std::string_view text)
 {
     sys::ffs_reply(ep0_.get(), std::as_bytes(std::span(text.substr(0, setup.length))));

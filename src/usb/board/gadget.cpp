@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `iio-stream gadget`: ConfigFS by plain files.
+// Implements `iio-stream gadget` with the plain files of ConfigFS.
 #include "iio_stream/gadget.hpp"
 
 #include "core/base/text.hpp"
@@ -25,10 +25,10 @@ using usb::GadgetDir;
 using usb::GadgetNote;
 
 constexpr const char* kDefaultMount = "/run/iio-stream/ffs";
-constexpr std::int64_t kTimeoutNs = 10'000'000'000; ///< with a streamer that is asked to end
+constexpr std::int64_t kTimeoutNs = 10'000'000'000; ///< how long a streaming program has to end
 constexpr const char* kWindowsCode = "0xcd"; ///< the vendor request of Microsoft's descriptors
 
-/// What was made so far, to be undone in reverse if the rest fails.
+/// Undoes the steps taken so far, in reverse order, if a later step fails.
 class Undo {
 public:
     Undo() = default;
@@ -40,7 +40,7 @@ public:
         for (auto step = steps_.rbegin(); step != steps_.rend(); ++step)
             try {
                 (*step)();
-            } catch (const Error&) { // the first failure is the one reported
+            } catch (const Error&) { // only the first failure is reported
             }
     }
 
@@ -76,7 +76,7 @@ void check_configfs()
                 "sudo modprobe libcomposite; sudo mount -t configfs configfs /sys/kernel/config");
 }
 
-// The requested controller, or the first free one.
+// Returns the requested controller, or the first free one.
 std::string choose_controller(const std::string& wanted)
 {
     const auto all = usb::controllers();
@@ -96,7 +96,7 @@ std::string choose_controller(const std::string& wanted)
     }
     if (holders.empty())
         throw Error(Fault::device, ENODEV, "find", wanted, "there is no such controller",
-                    "there is " + known);
+                    "available: " + known);
     throw Error(Fault::device, EBUSY, "take", wanted.empty() ? "a controller" : wanted, holders,
                 "--into GADGET adds the function to that gadget");
 }
@@ -128,7 +128,7 @@ void add_function(Undo& undo, const GadgetDir& gadget, const std::string& functi
     undo.add([mount] { sys::unmount(mount); });
 }
 
-// Ends the processes that have ep0 open: SIGTERM, and after a while SIGKILL.
+// Ends the processes that have ep0 open, by SIGTERM and, after kTimeoutNs, by SIGKILL.
 void end_streamers(const std::string& mount)
 {
     const std::string ep0 = mount + "/ep0";
@@ -145,7 +145,8 @@ void end_streamers(const std::string& mount)
                 (void)sys::signal_process(pid, late ? SIGKILL : SIGTERM);
         }
         if (late && sys::monotonic_ns() >= deadline + kTimeoutNs)
-            throw Error(Fault::device, EBUSY, "end", holders.front(), "it holds " + ep0);
+            throw Error(Fault::device, EBUSY, "end", holders.front(),
+                        "it still has " + ep0 + " open");
         (void)::poll(nullptr, 0, 50);
     }
 }
@@ -168,7 +169,7 @@ void remove_own(const GadgetDir& gadget)
 void check_name(const std::string& name)
 {
     if (name.empty() || name.find('/') != std::string::npos || name.starts_with('.'))
-        fail_usage("'" + name + "' is no name for a gadget");
+        fail_usage("'" + name + "' is not a valid gadget name");
 }
 
 bool make_gadget(const GadgetSettings& settings)
@@ -181,8 +182,9 @@ bool make_gadget(const GadgetSettings& settings)
         return false;
     if (own && gadget.exists())
         throw Error(Fault::device, EEXIST, "make", "gadget " + gadget.name(),
-                    "there is another of that name",
-                    "--into " + gadget.name() + " adds the function to it, --name names another");
+                    "another gadget has that name",
+                    "--into " + gadget.name() +
+                        " adds the function to it, --name sets another name");
     if (!own && !gadget.exists())
         throw Error(Fault::device, ENOENT, "add a function to", "gadget " + gadget.name(),
                     "there is no such gadget");
@@ -192,7 +194,8 @@ bool make_gadget(const GadgetSettings& settings)
         note.udc = choose_controller(settings.udc);
     if (const auto taken = sys::functionfs_at(note.mount))
         throw Error(Fault::device, EBUSY, "mount functionfs", note.mount,
-                    "that of " + *taken + " is there", "--mount names another place");
+                    "the FunctionFS of " + *taken + " is mounted there",
+                    "--mount sets another place");
     const std::string function =
         std::string(usb::kFunctionPrefix) +
         (own && gadget.name() == "iio-stream" ? std::string() : "-" + gadget.name());

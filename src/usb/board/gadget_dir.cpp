@@ -87,7 +87,7 @@ void GadgetDir::unbind() const
     try {
         sys::write_text(path_ + "/UDC", "\n");
     } catch (const Error& error) {
-        if (error.code().value() != ENODEV) // it went meanwhile
+        if (error.code().value() != ENODEV) // it has been unbound meanwhile
             throw;
     }
 }

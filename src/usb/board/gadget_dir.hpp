@@ -7,11 +7,11 @@
 
 namespace iio_stream::usb {
 
-/// A gadget's folder in ConfigFS, as far as our function in it is concerned.
+/// A gadget's folder in ConfigFS, with the operations that our function needs.
 class GadgetDir {
 public:
     explicit GadgetDir(std::string name);
-    /// The gadget that has our function of that name.
+    /// Finds the gadget that has our function of that name.
     static std::optional<GadgetDir> with_function(const std::string& function);
     static std::vector<GadgetDir> all();
 
@@ -23,7 +23,7 @@ public:
     std::string function_path(const std::string& function) const;
     std::string first_config() const; ///< its path; throws if there is none
 
-    std::string udc() const; ///< that it is bound to; empty = none
+    std::string udc() const; ///< controller that it is bound to; empty: none
     void bind(const std::string& udc) const;
     void unbind() const; ///< does nothing if it is not bound
 
@@ -32,13 +32,15 @@ private:
 };
 
 inline constexpr const char* kRunDir = "/run/iio-stream";
-inline constexpr const char* kFunctionPrefix = "iio-stream"; ///< our FunctionFS' names begin so
+/// Prefix of the names of our FunctionFS instances.
+inline constexpr const char* kFunctionPrefix = "iio-stream";
 
-/// What `gadget up` keeps for later, beside the mount: controller and whether it was bound before.
+/// The state that `gadget up` saves for later: the controller, whether the gadget was bound to it
+/// before, and the mount.
 struct GadgetNote {
     std::string udc;
-    bool added = false;     ///< to a gadget that was there
-    bool was_bound = false; ///< that one, to the controller
+    bool added = false;     ///< the function was added to an existing gadget
+    bool was_bound = false; ///< that gadget was bound to the controller
     std::string mount;
 
     static std::optional<GadgetNote> load(const std::string& gadget);
@@ -46,12 +48,14 @@ struct GadgetNote {
     static void remove(const std::string& gadget) noexcept;
 };
 
-/// The controllers of this machine; the gadget or driver that holds one, empty = it is free.
+/// The controllers of this machine, and the gadget or driver that holds one of them (empty: it is
+/// free).
 std::vector<std::string> controllers();
 std::string holder_of_controller(const std::string& udc);
 
-/// Binds the gadget the FunctionFS at `mount` belongs to. Throws if the controller is in use. If it
-/// is not a ConfigFS gadget, another program binds it.
+/// Binds the gadget to which the FunctionFS at `mount` belongs. Throws Error if no FunctionFS is
+/// mounted there or if the controller is in use. Does nothing if the gadget is already bound, or if
+/// it was not made by `gadget up`, because another program binds it in that case.
 void bind_function(const std::string& mount);
 
 } // namespace iio_stream::usb

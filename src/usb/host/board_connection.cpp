@@ -53,10 +53,10 @@ std::string hint_for(int code)
     case LIBUSB_ERROR_ACCESS:
         return sys::udev_hint();
     case LIBUSB_ERROR_BUSY:
-        return "another program streams from it";
+        return "another program is streaming from it";
     case LIBUSB_ERROR_NO_MEM:
-        return "transfers= takes fewer at a time; /sys/module/usbcore/parameters/usbfs_memory_mb "
-               "limits all of them together";
+        return "a smaller transfers= needs less memory; "
+               "/sys/module/usbcore/parameters/usbfs_memory_mb is the limit for all programs";
     default:
         return "";
     }
@@ -66,7 +66,7 @@ struct Interface {
     unsigned char number = 0, in = 0, out = 0, events = 0;
 };
 
-// Finds our interface in the active configuration: its endpoints are known by their order.
+// Finds our interface in the active configuration. The order of its endpoints identifies them.
 std::optional<Interface> find_interface(libusb_device* device)
 {
     libusb_config_descriptor* raw = nullptr;
@@ -117,7 +117,7 @@ Context new_context()
     return {raw, &libusb_exit};
 }
 
-// True as soon as `found` is, for one of the devices there are now.
+// Returns true as soon as `found` returns true for one of the connected devices.
 template <typename Found>
 bool any_device(libusb_context* context, Found found)
 {
@@ -130,7 +130,8 @@ bool any_device(libusb_context* context, Found found)
     return std::any_of(list, list + count, found);
 }
 
-// Half of what usbfs gives all programs together; 0 there means no limit.
+// Returns half of the memory that usbfs grants to all programs together. If the kernel's parameter
+// is 0, there is no limit.
 std::size_t usbfs_budget()
 {
     std::size_t mebibytes = 16;
@@ -140,16 +141,16 @@ std::size_t usbfs_budget()
     return mebibytes == 0 ? SIZE_MAX : mebibytes * 1024 * 1024 / 2;
 }
 
-constexpr std::int64_t kAnswerNs = 10'000'000'000; ///< for a board that is busy
-constexpr std::int64_t kStopNs = 3'000'000'000;    ///< the same, for a host about to end
+constexpr std::int64_t kAnswerNs = 10'000'000'000; ///< how long to repeat a request to a busy board
+constexpr std::int64_t kStopNs = 3'000'000'000;    ///< the same, for a host that is about to end
 constexpr std::int64_t kRepeatNs = 20'000'000;
 constexpr unsigned kControlMs = 1000;
 constexpr suseconds_t kSliceUs = 50'000; ///< between two checks for cancelling
 constexpr std::size_t kTextPiece = 1024, kLongestText = 65536;
 constexpr std::size_t kLongestAnswer = 4096; ///< usbfs carries no more in one request
 
-// Returns what `ask` returns, and repeats it if the board did not answer in time: it may be busy
-// with its sink or its radio.
+// Returns the result of `ask`. Repeats the call if the board does not answer in time, because it
+// may be busy with its sink or its radio.
 template <typename Ask>
 int repeat_until_answered(Ask ask, std::int64_t patience_ns = kAnswerNs)
 {
@@ -161,7 +162,8 @@ int repeat_until_answered(Ask ask, std::int64_t patience_ns = kAnswerNs)
     return got;
 }
 
-/// Also repeats it if the board answers STALL because it is still busy.
+/// Like repeat_until_answered(), but also repeats the call if the board answers STALL because it is
+/// busy.
 template <typename Ask>
 int repeat_while_busy(Ask ask, int cancel)
 {
@@ -261,16 +263,16 @@ framing::PeerInfo BoardConnection::info(std::int64_t patience_ns, int cancel)
         if (!text.empty())
             return framing::parse_info(text, "GET_INFO's answer");
         if (sys::monotonic_ns() >= deadline)
-            fail_usb(LIBUSB_ERROR_PIPE, "ask", name_);
+            fail_usb(LIBUSB_ERROR_PIPE, "query", name_);
         if (sys::wait_for(cancel, POLLIN, sys::after(50'000'000)))
-            fail_usb(LIBUSB_ERROR_INTERRUPTED, "ask", name_);
+            fail_usb(LIBUSB_ERROR_INTERRUPTED, "query", name_);
     }
 }
 
 Started BoardConnection::start(unsigned value, int cancel)
 {
     std::array<unsigned char, kStartBytes> reply;
-    std::int64_t before = 0, after = 0; // of the request that was answered
+    std::int64_t before = 0, after = 0; // times before and after the answered request
     const int got = repeat_until_answered([&] {
         before = sys::monotonic_ns();
         const int bytes = control(LIBUSB_ENDPOINT_IN, static_cast<unsigned char>(Request::start),
@@ -278,7 +280,7 @@ Started BoardConnection::start(unsigned value, int cancel)
         after = sys::monotonic_ns();
         return bytes;
     });
-    if (got == LIBUSB_ERROR_INTERRUPTED) // it may have received START anyway
+    if (got == LIBUSB_ERROR_INTERRUPTED) // the board may have received START anyway
         (void)send_stop(value == kStartAgain ? static_cast<unsigned>(Direction::to_board) : value);
     if (got < 0)
         fail_usb(got, "start the stream of", name_);
@@ -294,7 +296,7 @@ Started BoardConnection::start(unsigned value, int cancel)
             static_cast<std::uint64_t>((after - before) / 2)};
 }
 
-// A board that has not received it sends to no one.
+// A failure does no harm: without STOP, the board only continues a stream that nobody receives.
 void BoardConnection::stop(Direction direction) noexcept
 {
     (void)repeat_until_answered([&] { return send_stop(static_cast<unsigned>(direction)); },
@@ -320,7 +322,7 @@ std::string BoardConnection::set_attribute(std::size_t number, const std::string
     std::string text = value;
     if (text.empty() || text.size() > kLongestValue)
         fail_usage(what + ": 1 to " + std::to_string(kLongestValue) +
-                   " characters go over the cable");
+                   " characters can be sent to the board");
     const auto set = [&] {
         return control(LIBUSB_ENDPOINT_OUT, static_cast<unsigned char>(Request::set_attr),
                        static_cast<unsigned>(number), reinterpret_cast<unsigned char*>(text.data()),
@@ -345,10 +347,10 @@ void BoardConnection::handle_events(std::int64_t wait_us)
     timeval wait{.tv_sec = 0, .tv_usec = static_cast<suseconds_t>(wait_us)};
     const int code = libusb_handle_events_timeout_completed(context_.get(), &wait, nullptr);
     if (code != 0 && code != LIBUSB_ERROR_INTERRUPTED)
-        fail_usb(code, "hear from", name_);
+        fail_usb(code, "handle events of", name_);
 }
 
-// In a context of its own, because without udev's daemon a context never sees new devices.
+// Uses a new context each time, because without udev's daemon a context never sees new devices.
 bool BoardConnection::find(const BoardChoice& choice)
 {
     Context context = new_context();
@@ -369,7 +371,7 @@ bool BoardConnection::is_wanted(libusb_device* device, const BoardChoice& choice
     std::snprintf(id, sizeof id, "%04x:%04x", d.idVendor, d.idProduct);
     libusb_device_handle* raw = nullptr;
     if (const int code = libusb_open(device, &raw); code == LIBUSB_ERROR_NO_DEVICE)
-        return false; // it has just gone
+        return false; // the device has just disappeared
     else if (code != 0)
         fail_usb(code, "open", id);
     handle_.reset(raw);
@@ -387,7 +389,7 @@ bool BoardConnection::is_wanted(libusb_device* device, const BoardChoice& choice
     return true;
 }
 
-// Empty if the board answers STALL or is too busy.
+// Returns an empty string if the board answers STALL or is too busy.
 std::string BoardConnection::get_text(unsigned char request, int cancel)
 {
     std::string text;
@@ -398,12 +400,12 @@ std::string BoardConnection::get_text(unsigned char request, int cancel)
         if (got == LIBUSB_ERROR_PIPE || got == LIBUSB_ERROR_TIMEOUT)
             return "";
         if (got < 0)
-            fail_usb(got, "ask", name_);
+            fail_usb(got, "query", name_);
         text.append(piece.begin(), piece.begin() + got);
         if (static_cast<std::size_t>(got) < piece.size())
             return text;
     }
-    throw Error(Fault::device, EPROTO, "ask", name_, "its answer has no end");
+    throw Error(Fault::device, EPROTO, "query", name_, "its answer is too long");
 }
 
 int BoardConnection::send_stop(unsigned value) noexcept

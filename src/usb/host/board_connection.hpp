@@ -19,10 +19,10 @@ struct BoardChoice {
     std::optional<UsbId> id;  ///< empty = any
     std::string serial;       ///< empty = any
     std::int64_t wait_ns = 0; ///< how long to wait for it to appear
-    bool
-    means(const BoardChoice& board) const noexcept; ///< as returned by BoardConnection::itself()
-    BoardChoice waiting(std::int64_t ns) const;     ///< the same, with another waiting time
-    std::string text() const;                       ///< for messages
+    /// Whether this choice includes that board, as returned by BoardConnection::itself().
+    bool means(const BoardChoice& board) const noexcept;
+    BoardChoice waiting(std::int64_t ns) const; ///< the same choice, with another waiting time
+    std::string text() const;                   ///< for messages
 };
 
 /// The answer to START.
@@ -35,28 +35,30 @@ struct Started {
 /// Throws Error for a libusb error code, with a hint if there is one.
 [[noreturn]] void fail_usb(int code, const char* operation, const std::string& object);
 
-/// How many blocks of that size may be in flight: as requested, otherwise what fits into half of
-/// usbfs' memory.
+/// Returns how many blocks of `wire_bytes` may be in flight: `wanted` or, if that is 0, as many as
+/// fit into half of usbfs' memory, at least one.
 std::size_t most_in_flight(std::size_t wanted, std::size_t wire_bytes);
 
 inline constexpr const char* kBoardEnd =
-    "on the board: ffs:MOUNT";                            ///< where the other end has its options
-inline constexpr std::int64_t kAppearNs = 10'000'000'000; ///< for a board that has just appeared
+    "on the board: ffs:MOUNT"; ///< hint: where the options of the other end are given
+/// How long a board that has just appeared can take to get ready.
+inline constexpr std::int64_t kAppearNs = 10'000'000'000;
 
 /// The options of a usb: endpoint; a sink has no transfer_bytes and no changes.
 struct UsbSettings {
     BoardChoice choice;
-    std::size_t transfers = 0;             ///< blocks in flight; 0: as many as usbfs has memory for
+    std::size_t transfers = 0;             ///< blocks in flight; 0: see most_in_flight()
     std::size_t transfer_bytes = SIZE_MAX; ///< largest transfer of a block
-    /// To the board's attributes, if it allows them; applied whenever the board is opened.
+    /// Names and values of the board's attributes to set, if the board allows them. They are set
+    /// whenever the board is opened.
     std::vector<std::pair<std::string, std::string>> changes;
-    std::int64_t reconnect_ns = 0; ///< how long to wait for a board that has gone
-    framing::Check check =
-        framing::Check::none; ///< at least: if the board checks its blocks, so does the host
+    std::int64_t reconnect_ns = 0; ///< how long to wait for a board that is gone
+    /// The least check that is required. If the board checks its blocks, the host checks them, too.
+    framing::Check check = framing::Check::none;
 };
 
-/// The host's connection to a board: the USB device with our interface, claimed. Waits end with
-/// ECANCELED as soon as `cancel` is readable; -1: no cancelling. Thread: any. Throws: Error from
+/// The host's connection to a board: the claimed USB device with our interface. Waits end with
+/// ECANCELED as soon as `cancel` is readable; -1: no cancellation. Thread: any. Throws: Error from
 /// everything that is not noexcept.
 class BoardConnection {
 public:
@@ -68,10 +70,11 @@ public:
     unsigned char samples_in() const noexcept { return samples_in_; }
     unsigned char samples_out() const noexcept { return samples_out_; }
     unsigned char events_in() const noexcept { return events_in_; } ///< 0: it has none
-    bool is_unplugged()
-        const noexcept; ///< permanent: a board that is plugged in again is another device
+    /// Once true, it stays true: a board that is plugged in again is another device.
+    bool is_unplugged() const noexcept;
 
-    /// What the board has opened; waits for one that is still getting ready.
+    /// Returns the streams that the board has opened. Waits for `patience_ns` at most while the
+    /// board is getting ready.
     framing::PeerInfo info(std::int64_t patience_ns, int cancel = -1);
     /// `value`: a Direction, or kStartAgain.
     Started start(unsigned value, int cancel = -1);

@@ -45,7 +45,7 @@ void BoardShare::wait_for_events() noexcept
 {
     try {
         board_->handle_events(50'000);
-    } catch (const Error&) { // the device is gone: its transfers come back anyway
+    } catch (const Error&) { // the device is gone; its transfers end anyway
     }
 }
 

@@ -10,8 +10,8 @@
 
 namespace iio_stream::usb {
 
-/// One stream's share of a board. Both directions in a process use the same board, and each may
-/// handle the other's events.
+/// One stream's share of a board. Both directions of a process use the same BoardConnection, and
+/// each can handle the other's events.
 /// Thread: one at a time.
 class BoardShare {
 public:
@@ -21,16 +21,16 @@ public:
 
     int fd() const noexcept { return group_.fd(); } ///< readable when there are events
     void handle_events();
-    /// The same, for a limited time; ignores errors.
+    /// Handles events for a limited time; ignores errors.
     void wait_for_events() noexcept;
-    /// Set when another thread handled an event of this share, which may be after the end of the
-    /// share.
+    /// Set when another thread has handled an event of this share, which can happen after the share
+    /// is destroyed.
     class EventFlag {
     public:
         void set() noexcept
         {
             event_.set();
-            set_ = true; // in this order: the event is not left set
+            set_ = true; // in this order, so that the event is not left set
         }
         void clear() noexcept
         {

@@ -42,7 +42,8 @@ bool BulkReceiver::try_submit(Transfer& transfer, unsigned char* data, std::size
     return result == Submitted::yes;
 }
 
-// Header, then block. False if usbfs has no memory for it; what it had memory for stays in flight.
+// Requests the header, then the block. Returns false if usbfs does not have memory for all
+// transfers, or if the board is gone; transfers that were submitted stay in flight.
 bool BulkReceiver::post_one(Slot& slot)
 {
     slot.header = std::exchange(found_, std::nullopt);
@@ -82,22 +83,22 @@ void BulkReceiver::post()
         }
         if (gone_) {
             if (slot.head.flying || slot.head.done)
-                ++posted_; // it may have brought the end
+                ++posted_; // it may have received the end
             break;
         }
-        most_ = posted_; // other programs have the rest
+        most_ = posted_; // other programs use the rest of the memory
         if (most_ == 0)
             fail_usb(LIBUSB_ERROR_NO_MEM, "read from", board_->name());
         if (slot.head.flying || slot.head.done ||
-            slot.access) { // a header without a whole block after it
+            slot.access) { // a header is requested without its whole block
             start_search();
             return post();
         }
     }
 }
 
-// Anything but a completed transfer loses the step: a cancellation by a new configuration, a
-// transmission error, or more data than requested.
+// A transfer that does not complete means that the stream is out of step. Its cause can be a new
+// configuration, which cancels transfers, a transmission error, or more data than requested.
 bool BulkReceiver::is_in_step(const Transfer& transfer)
 {
     switch (transfer.raw->status) {
@@ -113,7 +114,7 @@ bool BulkReceiver::is_in_step(const Transfer& transfer)
     }
 }
 
-// Takes back everything in flight and discards what it has brought.
+// Cancels all transfers in flight and discards their data.
 void BulkReceiver::start_search()
 {
     halt();
@@ -151,8 +152,8 @@ void BulkReceiver::keep_tail(const unsigned char* data, std::size_t bytes)
         tail_.erase(tail_.begin(), tail_.end() - framing::kHeaderBytes);
 }
 
-// A header is where a short transfer ends with one. True if one was found that belongs to this
-// stream's blocks: there is no room for a larger one.
+// A header is found where a short transfer ends with one. Returns true if one is found that fits
+// this stream. Other headers are skipped, because the buffers have no room for larger blocks.
 bool BulkReceiver::find_header()
 {
     if (!search_transfer_.done)
@@ -220,7 +221,7 @@ BulkReceiver::Found BulkReceiver::take()
     }
 }
 
-// In order: after a failed piece the others may never come.
+// Checks the pieces in order, because the pieces after a failed one may never arrive.
 std::optional<bool> BulkReceiver::is_whole(const Slot& slot)
 {
     for (const Transfer& piece : slot.body) {

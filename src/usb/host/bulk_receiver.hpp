@@ -12,8 +12,8 @@
 
 namespace iio_stream::usb {
 
-/// Receives headers and blocks from the endpoint, several in flight, in step with the board. Out of
-/// step, discards data until a header ends a transfer.
+/// Receives headers and blocks from the endpoint, several in flight, in step with the board. When
+/// out of step, it discards data until a transfer ends with a header.
 /// Owns: the transfers; borrows the blocks of `orders`, front first, until halt().
 /// Thread: one at a time.
 class BulkReceiver {
@@ -24,18 +24,19 @@ public:
     BulkReceiver(const BulkReceiver&) = delete;
     ~BulkReceiver() { halt(); }
 
-    /// Requests as many blocks as there are orders, and room.
+    /// Requests as many blocks as `orders` and the limit of blocks in flight allow.
     void post();
     enum class Found { nothing, block, end };
-    /// What came next; the block is that of the front order.
+    /// Returns the kind of data that has arrived next. A block is in the buffer of the front order.
     Found take();
-    const framing::Header& header() const noexcept { return current_; } ///< of what take() returned
-    /// The front order is done: it may be popped.
+    /// The header of the block or end that take() returned.
+    const framing::Header& header() const noexcept { return current_; }
+    /// Releases the front order, so that the caller can pop it.
     void release();
-    void halt() noexcept; ///< takes back everything
-    /// Call at the end of the stream, when take() has returned nothing. Takes back everything and
-    /// returns the number of bytes that have come of the front order's block. If it is not 0,
-    /// header() is that block's header.
+    void halt() noexcept; ///< cancels all transfers
+    /// Call at the end of the stream, when take() has returned nothing. Cancels all transfers and
+    /// returns how many bytes of the front order's block have arrived. If it is not 0, header() is
+    /// that block's header.
     std::size_t take_part() noexcept;
 
 private:
@@ -48,12 +49,13 @@ private:
     };
 
     [[noreturn]] void fail_disconnected() const;
-    /// False if usbfs has no memory for it, or the board is gone.
+    /// Returns false if usbfs has no memory for the transfer, or if the board is gone.
     bool try_submit(Transfer& transfer, unsigned char* data, std::size_t bytes);
     bool post_one(Slot& slot);
-    /// Whether a finished transfer is good. Clears a halt, and throws if the board is disconnected.
+    /// Whether a finished transfer has completed without an error. Clears a halt, and throws if the
+    /// board is disconnected.
     bool is_in_step(const Transfer& transfer);
-    /// Whether the whole block is here; nullopt if out of step.
+    /// Whether the whole block has arrived; nullopt if out of step.
     std::optional<bool> is_whole(const Slot& slot);
     void start_search();
     bool fits(const framing::Header& header) const noexcept;

@@ -20,8 +20,8 @@ void BulkSender::push(std::optional<Block> filled, const framing::Header& header
     queue_.push({std::move(filled), header});
 }
 
-// Directly from the block as far as its packets are full; every transfer except the header's is
-// whole packets, because a short one would end the block.
+// Full packets are sent directly from the block. Every transfer except the header's consists of
+// whole packets, because a short packet would end the block.
 void BulkSender::load(Slot& slot, Outgoing& outgoing, std::uint32_t stream_id)
 {
     outgoing.header.stream_id = stream_id;
@@ -51,7 +51,7 @@ void BulkSender::load(Slot& slot, Outgoing& outgoing, std::uint32_t stream_id)
     add(zeros_.data(), wire_bytes_ - done);
 }
 
-// False if usbfs has no memory for all of it now.
+// Returns false if usbfs does not have memory for all steps at this time.
 bool BulkSender::post_steps(Slot& slot)
 {
     while (slot.posted < slot.count) {
@@ -82,7 +82,7 @@ void BulkSender::post(std::uint32_t stream_id)
             continue;
         if (loaded_ == 1 && slot.posted == 0)
             fail_usb(LIBUSB_ERROR_NO_MEM, "write to", board_->name());
-        return; // until another one completes
+        return; // until another transfer completes
     }
 }
 
@@ -121,8 +121,8 @@ void BulkSender::take_back() noexcept
     });
     for (Slot& slot : slots_) {
         slot.access.reset();
-        for (Transfer& transfer :
-             slot.transfers) // a libusb transfer may keep a reference to the device it was sent to
+        // A libusb transfer can keep a reference to the device to which it was submitted.
+        for (Transfer& transfer : slot.transfers)
             transfer.raw.reset(libusb_alloc_transfer(0));
     }
     first_ = loaded_ = 0;

@@ -20,16 +20,16 @@ public:
     BulkSender(const BulkSender&) = delete;
     ~BulkSender() { take_back(); }
 
-    /// A block or, if `filled` is empty, only a header.
+    /// Queues a block or, if `filled` is empty, only a header.
     void push(std::optional<Block> filled, const framing::Header& header);
     std::size_t size() const noexcept { return queue_.size(); }
 
-    /// Submits what may be in flight, as part of that stream.
+    /// Submits as many entries as may be in flight, as part of that stream.
     void post(std::uint32_t stream_id);
     enum class Front { waiting, sent, failed };
     Front front(); ///< the state of the oldest entry; throws if the board is disconnected
-    void pop();    ///< removes the front, which is sent
-    void take_back() noexcept; ///< everything is to be posted again
+    void pop();    ///< removes the oldest entry, which must have been sent
+    void take_back() noexcept; ///< cancels all transfers; all entries have to be posted again
     [[noreturn]] void fail_disconnected() const;
 
 private:
@@ -45,7 +45,7 @@ private:
     struct Slot {
         std::array<Transfer, kSteps> transfers;
         std::array<Step, kSteps> steps;
-        std::size_t count = 0, posted = 0; ///< of the steps
+        std::size_t count = 0, posted = 0; ///< steps of the entry, and steps submitted
         std::array<unsigned char, framing::kHeaderBytes> header{};
         std::array<unsigned char, framing::kPacketBytes> edge{};
         std::optional<CpuRead> access;

@@ -31,13 +31,13 @@ EventReceiver::~EventReceiver()
     take_back(board_, [this](auto&& step) { step(transfer_); });
 }
 
-// Without memory for it, or without the board, there are no events.
+// Without memory for the transfer, or without the board, there are no events.
 void EventReceiver::post()
 {
     try {
         if (board_->events_in() != 0)
             (void)submit(board_, transfer_, board_->events_in(), bytes_.data(), bytes_.size(),
-                         "hear from");
+                         "receive events from");
     } catch (const Error&) { // the reader of the samples reports the error
     }
 }

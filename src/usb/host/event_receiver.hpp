@@ -17,7 +17,7 @@ struct BoardEvent {
     std::uint32_t stream_id = 0;
     std::string text = {}; ///< for an error
 };
-/// Nullopt for anything else.
+/// Returns nullopt if the text is not a valid event.
 std::optional<BoardEvent> parse_board_event(std::string_view text);
 
 /// Receives a board's events on the host.
@@ -29,7 +29,7 @@ public:
     EventReceiver(const EventReceiver&) = delete;
     ~EventReceiver();
 
-    /// The next event that has come.
+    /// Returns the next event that has arrived; nullopt if there is none.
     std::optional<BoardEvent> take();
 
 private:

@@ -31,13 +31,14 @@ void ReconnectTimer::note_attempt() noexcept
     retry_ns_ = sys::after(kRetryNs);
 }
 
-// Any failure may be gone in a moment: udev sets a device's owner, the board's program starts.
+// Any failure can be temporary: udev may not have set the device's owner yet, or the board's
+// program may still be starting.
 void ReconnectTimer::failed(const Error& error, const std::string& choice) const
 {
     if (error.fault() == Fault::usage)
         throw;
     if (error.code().value() == ECANCELED)
-        return; // the canceller reports
+        return; // the caller that cancelled reports it
     if (sys::monotonic_ns() >= give_up_ns_)
         throw Error(Fault::device, error.code().value(), "wait for the return of", choice,
                     error.detail(), error.hint());

@@ -14,14 +14,14 @@ class ReconnectTimer {
 public:
     explicit ReconnectTimer(std::int64_t reconnect_ns) : reconnect_ns_(reconnect_ns) {}
 
-    /// Call in a catch block: rethrows errors other than a disconnected peer (ENODEV), and all
-    /// errors without reconnect=.
+    /// Call in a catch block. Rethrows every error except a disconnected peer (ENODEV); without
+    /// reconnect=, rethrows that one, too.
     void begin(const Error& error);
-    bool is_time() const noexcept; ///< the next attempt is due
+    bool is_time() const noexcept; ///< whether the next attempt is due
     std::int64_t next_ns() const noexcept { return retry_ns_; }
     void note_attempt() noexcept; ///< call before each attempt
-    /// Call in a catch block after an attempt that found no usable peer, named by `choice`. Throws
-    /// if no other can appear.
+    /// Call in a catch block after an attempt that found no usable peer, named by `choice`.
+    /// Rethrows a usage error; throws Error when the waiting time is over.
     void failed(const Error& error, const std::string& choice) const;
 
 private:

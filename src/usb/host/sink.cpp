@@ -13,15 +13,16 @@ namespace iio_stream::usb {
 
 namespace {
 
-constexpr std::size_t kMostBeginnings = 8; ///< without a block between them
+constexpr std::size_t kMostBeginnings = 8; ///< restarts without a block between them
 constexpr int kConfirmations = 25, kConfirmMs = 40;
-constexpr std::int64_t kLeastNs = 10'000'000'000; ///< for a board that gets ready
+/// Minimum of the timeout, because the board may still be getting ready.
+constexpr std::int64_t kLeastNs = 10'000'000'000;
 
 framing::StreamShape shape_to(const framing::PeerInfo& info, const std::string& board,
                               framing::Check check)
 {
     if (!info.to_board)
-        throw Error(Fault::device, ENODATA, "write to", board, "the board takes nothing",
+        throw Error(Fault::device, ENODATA, "write to", board, "the board does not accept a stream",
                     "on the board: iio-stream stream ffs:MOUNT format=FORMAT SINK");
     framing::require_checksum(check, *info.to_board, board, kBoardEnd);
     return *info.to_board;
@@ -56,12 +57,12 @@ bool UsbSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
 {
     cancel_ = cancel;
     cancel_start_ = stream.cancel_start;
-    if (!board_) // the last stream ended without it
+    if (!board_) // the board was gone when the last stream ended
         open_again(settings_.choice.wait_ns, kAppearNs, cancel_start_);
     detail::require_same_layout(stream.format, shape_.format, board().name());
     timeout_ns_ = std::max(stream.timeout_ns, kLeastNs);
     parts_ = (pool.block_size() + shape_.wire_bytes - 1) / shape_.wire_bytes;
-    capacity_ = pool.count() * parts_ + 1; // and the end
+    capacity_ = pool.count() * parts_ + 1; // and one for the end
     bulk_sender_.reset();
     bulk_sender_.emplace(
         *board_, shape_.wire_bytes,
@@ -117,7 +118,8 @@ try {
     return false;
 }
 
-// It must accept the same as before: headers and blocks are made for that.
+// The board must accept the same kind of blocks as before, because the queued headers and blocks
+// are made for it.
 void UsbSink::open_again(std::int64_t wait_ns, std::int64_t patience_ns, int cancel)
 try {
     board_.emplace(settings_.choice.waiting(wait_ns), cancel);
@@ -150,7 +152,7 @@ void UsbSink::submit(Block filled)
     left_.push(parts);
     ++held_;
     if (!board_)
-        return; // until it has come back
+        return; // until the board has come back
     try {
         bulk_sender_->post(started_.stream_id);
     } catch (const Error& error) {
@@ -178,13 +180,13 @@ void UsbSink::remove_sent()
     }
 }
 
-// The board has halted its endpoint, or a transfer has failed.
+// Called when the board has halted its endpoint, or when a transfer has failed.
 void UsbSink::begin_again()
 {
     if (++beginnings_ > kMostBeginnings)
         throw Error(Fault::device, EPIPE, "write to", board().name(),
                     "the board has halted the stream " + std::to_string(kMostBeginnings) +
-                        " times and taken nothing");
+                        " times without accepting a block");
     bulk_sender_->take_back();
     try {
         board().clear_halt(board().samples_out());
@@ -213,10 +215,10 @@ void UsbSink::continue_sending()
     if (bulk_sender_->size() != 0 && sys::monotonic_ns() >= progress_ns_ + timeout_ns_)
         throw Error(Fault::device, ETIMEDOUT, "write to", board().name(),
                     "the board took nothing for " + std::to_string(timeout_ns_ / 1'000'000) + " ms",
-                    "--timeout waits longer for its sink");
+                    "a longer --timeout gives its sink more time");
 }
 
-// Until everything is sent; false if cancelled.
+// Waits until everything is sent. Returns false if it is cancelled.
 bool UsbSink::flush_out()
 {
     progress_ns_ = sys::monotonic_ns();
@@ -225,13 +227,14 @@ bool UsbSink::flush_out()
         pollfd fds[] = {{board_ ? board_->fd() : -1, POLLIN, 0}, {cancel_, POLLIN, 0}};
         (void)::poll(fds, 2, 50);
         if (fds[1].revents != 0)
-            return false; // the canceller reports
+            return false; // the caller that cancelled reports it
         service();
     }
     return true;
 }
 
-// What is sent has reached the board's controller, not yet its program.
+// Waits until the board's program has received the end, because a completed transfer has reached
+// only the board's controller.
 bool UsbSink::await_confirmation()
 {
     for (int i = 0; i < kConfirmations; ++i) {
@@ -242,7 +245,8 @@ bool UsbSink::await_confirmation()
     return false;
 }
 
-// If a block before it failed on the board, the end is sent again: its index shows the loss.
+// Sends the end, and sends it again if a block before it has failed on the board. The sample index
+// in the end's header shows the loss.
 void UsbSink::send_end()
 {
     framing::Header end;
@@ -261,7 +265,7 @@ void UsbSink::send_end()
         begin_again();
     }
     throw Error(Fault::device, EPIPE, "end the stream to", board().name(),
-                "the board does not hear it");
+                "the board does not confirm it");
 }
 
 void UsbSink::stop(Stop how)
@@ -277,7 +281,7 @@ void UsbSink::stop(Stop how)
         if (error.code().value() != ENODEV)
             throw;
         confirmed_ = end_sent_;
-        return; // it may have known how much it would be; its controller has everything
+        return; // a board with a limited stream can end first; its controller has everything
     }
     const bool ended = bulk_sender_->size() == 0 && how == Stop::drain;
     bulk_sender_.reset();
@@ -290,8 +294,8 @@ void UsbSink::stop(Stop how)
 std::string UsbSink::remark() const
 {
     return confirmed_ ? ""
-                      : "the board went away before it had received the end: its own summary says "
-                        "what became of the last blocks";
+                      : "the board went away before it had received the end: its own summary shows "
+                        "whether the last blocks arrived";
 }
 
 } // namespace iio_stream::usb

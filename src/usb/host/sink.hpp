@@ -12,15 +12,16 @@
 
 namespace iio_stream::usb {
 
-/// Sends a stream to a board whose command line states the format. What the board did not get,
-/// because its endpoint was halted or it was gone, is sent again.
+/// Sends a stream to a board whose command line states the format. Blocks that the board did not
+/// receive, because its endpoint was halted or because it was gone, are sent again.
 /// Owns: the claimed device and the transfers.
 class UsbSink final : public Sink {
 public:
     explicit UsbSink(UsbSettings settings);
 
     Fault fault() const noexcept override { return Fault::device; }
-    bool may_block() const noexcept override { return true; } ///< restarting needs requests
+    /// A restart waits for answers to requests.
+    bool may_block() const noexcept override { return true; }
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
     void start() override;
@@ -52,21 +53,21 @@ private:
     bool await_confirmation();
 
     UsbSettings settings_;
-    std::optional<BoardShare> board_; ///< empty while the board is gone: unsent blocks wait
+    std::optional<BoardShare> board_; ///< empty while the board is gone; unsent blocks wait
     framing::StreamShape shape_;
     std::optional<BulkSender> bulk_sender_; ///< while streaming
-    std::size_t parts_ = 1,
-                capacity_ = 0;       ///< blocks on the wire per block of ours; most that may queue
-    std::size_t held_ = 0;           ///< blocks of ours
-    detail::Fifo<std::size_t> left_; ///< for each of them, the parts not sent yet
+    /// Blocks on the wire per block of the pipeline, and the maximum number of them in the queue.
+    std::size_t parts_ = 1, capacity_ = 0;
+    std::size_t held_ = 0;           ///< blocks of the pipeline
+    detail::Fifo<std::size_t> left_; ///< for each block of the pipeline, the parts not sent yet
     Started started_;
-    std::size_t beginnings_ = 0; ///< since a block was sent
+    std::size_t beginnings_ = 0; ///< restarts since the last block was sent
     std::int64_t timeout_ns_ = 0, progress_ns_ = 0;
     int cancel_ = -1, cancel_start_ = -1;
     std::uint64_t sequence_ = 0, next_index_ = 0;
-    bool broken_ = false;   ///< by an error of the stream
-    bool end_sent_ = false; ///< the board has everything, and may go
-    bool confirmed_ = true; ///< unless it went before that
+    bool broken_ = false;   ///< the stream has ended with an error
+    bool end_sent_ = false; ///< the board has everything, and may disappear
+    bool confirmed_ = true; ///< false: it disappeared before it confirmed the end
     ReconnectTimer reconnect_timer_;
     detail::ConnectionState connection_;
     std::optional<framing::Header::Loss> trailing_;

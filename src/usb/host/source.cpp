@@ -15,21 +15,22 @@ namespace iio_stream::usb {
 namespace {
 
 constexpr std::int64_t kFirstBlockNs =
-    10'000'000'000;                                ///< between START and the board's first block
-constexpr std::int64_t kLastEventNs = 500'000'000; ///< for events that come with the end
+    10'000'000'000; ///< between START and the board's first block
+/// How long to wait for events that come with the end.
+constexpr std::int64_t kLastEventNs = 500'000'000;
 
 framing::StreamShape shape_from(const framing::PeerInfo& info, const std::string& board,
                                 framing::Check check)
 {
     if (!info.to_host)
-        throw Error(Fault::device, ENODATA, "read from", board, "the board sends nothing",
+        throw Error(Fault::device, ENODATA, "read from", board, "the board does not send a stream",
                     "on the board: iio-stream stream SOURCE ffs:MOUNT");
     framing::require_checksum(check, *info.to_host, board, kBoardEnd);
     return *info.to_host;
 }
 
-/// A board's program numbers its streams from its start time in ms: numbers of two programs differ
-/// by more than this.
+/// A board's program numbers its streams from its start time in ms, so the numbers of two programs
+/// differ by more than this.
 constexpr std::uint32_t kStreams = 500;
 
 } // namespace
@@ -43,7 +44,7 @@ UsbSource::UsbSource(UsbSettings settings)
     settings_.choice = board().itself().waiting(settings_.choice.wait_ns);
 }
 
-// The board decides on the blocks.
+// The board determines the size of the blocks.
 BlockNeeds UsbSource::needs() const
 {
     BlockNeeds needs;
@@ -73,7 +74,7 @@ bool UsbSource::prepare(BlockPool& pool, std::string&)
     rejoining_ = false;
     rest_.reset();
     most_ = std::min(most_in_flight(settings_.transfers, shape_.wire_bytes), pool.count());
-    if (!board_) // the last stream ended without it
+    if (!board_) // the board was gone when the last stream ended
         open_again(settings_.choice.wait_ns, kAppearNs);
     open_pipe();
     return true;
@@ -81,8 +82,8 @@ bool UsbSource::prepare(BlockPool& pool, std::string&)
 
 void UsbSource::start()
 {
-    // In this order: what came while libusb waits for START's answer would wake no one. The board
-    // keeps its first header until it is requested.
+    // START comes before post(), because data that arrives while libusb waits for START's answer
+    // would not wake this source. The board keeps its first header until post() requests it.
     started_ = board().start(static_cast<unsigned>(Direction::to_host), cancel_.fd());
     patient_until_ns_ = sys::after(kFirstBlockNs);
     bulk_receiver_->post();
@@ -97,7 +98,7 @@ void UsbSource::stop() noexcept
     close_pipe();
     queue_.clear();
     if (std::exchange(rejoining_, false) && sequence_tracker_.begun())
-        sequence_tracker_.broken_off(0); // it ends before the board has come back
+        sequence_tracker_.broken_off(0); // the stream ends before the board has come back
 }
 
 void UsbSource::submit(EmptyBlock block, std::size_t bytes)
@@ -142,7 +143,7 @@ SourceStats UsbSource::stats() const
     return stats;
 }
 
-// The board's stream, after applying the settings.
+// Applies the settings, and returns the board's stream.
 framing::StreamShape UsbSource::open(std::int64_t patience_ns)
 {
     const auto ask = [&] {
@@ -160,7 +161,7 @@ framing::StreamShape UsbSource::open(std::int64_t patience_ns)
     return settings_.changes.empty() ? shape : ask();
 }
 
-// It must send the same as before: the blocks are made for that.
+// The board must send the same kind of blocks as before, because the pool is made for them.
 void UsbSource::open_again(std::int64_t wait_ns, std::int64_t patience_ns)
 try {
     board_.emplace(settings_.choice.waiting(wait_ns), cancel_.fd());
@@ -184,7 +185,7 @@ void UsbSource::close_pipe() noexcept
     bulk_receiver_.reset();
 }
 
-// Blocks report losses too; only events say why a stream ended.
+// Headers report losses, too, but only events report why a stream ended.
 void UsbSource::read_events()
 {
     while (const auto event = event_receiver_->take())
@@ -199,7 +200,7 @@ void UsbSource::fail_broken()
         board_->wait_for_events();
     throw Error(Fault::device, EREMOTEIO, "read from", board().name(),
                 "its stream ended with an error: " +
-                    stream_error_.value_or("it did not say which"));
+                    stream_error_.value_or("the board did not report which"));
 }
 
 Taken UsbSource::take_next()
@@ -225,7 +226,8 @@ Taken UsbSource::take_next()
     }
 }
 
-// Whether to deliver its block: if it differs from what was sent, it is a loss.
+// Returns whether to deliver the block of this header. A block that differs from the one sent is a
+// loss.
 bool UsbSource::account(const framing::Header& header)
 {
     if (check_.passes(header, queue_.front().block, board().name()))
@@ -241,7 +243,8 @@ Taken UsbSource::deliver(const framing::Header& header)
         throw Error(Fault::device, EPROTO, "read from", board().name(),
                     "a block of " + std::to_string(header.valid_bytes) +
                         " bytes is not a whole number of samples");
-    // From before START, sent twice, or damaged: not part of this stream.
+    // A block from before START, one that arrives twice, or a damaged one is not part of this
+    // stream.
     bool ours = header.stream_id == started_.stream_id;
     if (ours) {
         join_up(header);
@@ -260,7 +263,8 @@ Taken UsbSource::deliver(const framing::Header& header)
             false};
 }
 
-// When the last sample of its block was complete, on this machine's clock or by UTC.
+// Returns the time at which the last sample of the header's block was complete, on this machine's
+// clock or in UTC.
 Time UsbSource::time_of(const framing::Header& header) const noexcept
 {
     return framing::time_of(header, started_.clock_offset_ns, started_.uncertainty_ns);
@@ -311,8 +315,9 @@ try {
     return false;
 }
 
-// The first header after a break. If the same program sent before, it has kept counting, and the
-// index shows what is missing; for another program's samples nothing does.
+// Handles the first header after a break. If the board still runs the same program, that program
+// has kept counting, and the sample index shows how many samples are missing. If it runs another
+// program, the size of the loss is unknown.
 void UsbSource::join_up(const framing::Header& header)
 {
     if (!std::exchange(rejoining_, false) || !sequence_tracker_.begun())

@@ -19,7 +19,7 @@
 namespace iio_stream::usb {
 
 /// Receives a board's stream: the kernel fills the pipeline's blocks, several in flight. If the
-/// board goes and comes back, the stream continues after a gap.
+/// board disappears and comes back, the stream continues after a gap.
 /// Owns: the claimed device and the transfers.
 class UsbSource final : public Source {
 public:
@@ -67,20 +67,21 @@ private:
     std::optional<BoardShare> board_; ///< empty while the board is gone
     framing::StreamShape shape_;
     detail::FillQueue queue_;
-    std::size_t most_ = 0; ///< transfers
-    std::optional<BulkReceiver>
-        bulk_receiver_; ///< while streaming; its transfers end before the blocks are freed
+    std::size_t most_ = 0; ///< most blocks in flight
+    /// While streaming. Its transfers end before the blocks are freed.
+    std::optional<BulkReceiver> bulk_receiver_;
     std::optional<EventReceiver> event_receiver_; ///< while streaming
-    std::optional<std::string> stream_error_;     ///< why the board says its stream ended
+    /// The error with which the board has ended its stream.
+    std::optional<std::string> stream_error_;
     framing::SequenceTracker sequence_tracker_;
     framing::BlockCheck check_;
     Started started_;
-    std::int64_t patient_until_ns_ = 0; ///< a board that was asked gets ready first
+    std::int64_t patient_until_ns_ = 0; ///< deadline for the first block; 0: it has arrived
 
-    std::uint64_t last_sequence_ = 0; ///< of the headers that have come
+    std::uint64_t last_sequence_ = 0; ///< of the last header that has arrived
     std::uint32_t last_stream_id_ = 0;
     framing::StreamRest rest_;
-    bool rejoining_ = false; ///< nothing has come since the board was gone
+    bool rejoining_ = false; ///< no header has arrived since the board disappeared
     ReconnectTimer reconnect_timer_;
     detail::ConnectionState connection_;
 };

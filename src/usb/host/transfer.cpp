@@ -12,7 +12,7 @@ void landed(libusb_transfer* raw)
     if (transfer.thread != std::this_thread::get_id())
         other = transfer.event_flag;
     transfer.done = true;
-    transfer.flying = false; // another thread may continue, and finish, from here
+    transfer.flying = false; // from here on, another thread can destroy the transfer
     if (other)
         other->set();
 }
@@ -34,7 +34,8 @@ Submitted submit(BoardShare& board, Transfer& transfer, unsigned char endpoint, 
     transfer.flying = false;
     if (code == LIBUSB_ERROR_NO_MEM)
         return Submitted::no_memory;
-    // Another configuration, or none, is as good as no board. What it has sent is taken first.
+    // A board with another configuration, or with none, counts as gone. Data that it has already
+    // sent is taken first.
     if (code == LIBUSB_ERROR_NO_DEVICE || code == LIBUSB_ERROR_NOT_FOUND || code == LIBUSB_ERROR_IO)
         return Submitted::gone;
     fail_usb(code, operation, board->name());

@@ -17,18 +17,20 @@ struct Transfer {
     std::unique_ptr<libusb_transfer, void (*)(libusb_transfer*)> raw;
     /// Set by the thread that handles its event.
     std::atomic<bool> flying{false}, done{false};
-    std::shared_ptr<BoardShare::EventFlag>
-        event_flag; ///< and thread, of the share that submitted it
+    /// The event flag and the thread of the share that submitted it.
+    std::shared_ptr<BoardShare::EventFlag> event_flag;
     std::thread::id thread;
 };
 
-enum class Submitted { yes, no_memory, gone }; ///< usbfs has no memory; the board is gone
+/// `no_memory`: usbfs has no memory for the transfer. `gone`: the board is gone.
+enum class Submitted { yes, no_memory, gone };
 
 /// Hands a transfer to the kernel; `operation` is for error messages.
 Submitted submit(BoardShare& board, Transfer& transfer, unsigned char endpoint, unsigned char* data,
                  std::size_t bytes, const char* operation);
 
-/// Takes back all transfers in flight among those `each` passes to its argument.
+/// Cancels the transfers in flight among all that `each` passes to its argument, and waits until
+/// they have ended, for two seconds at most.
 template <typename Each>
 void take_back(BoardShare& board, Each&& each) noexcept
 {

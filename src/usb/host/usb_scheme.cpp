@@ -17,8 +17,8 @@ UsbSettings host_settings(Uri& uri)
         s.choice.id = parse_usb_id(uri.rest);
         if (!s.choice.id)
             fail_usage(
-                "usb:" + uri.rest + " names no board",
-                "usb: or usb:1d6b:0104, serial= chooses; libiio's usb: is iio:DEVICE uri=usb:…");
+                "usb:" + uri.rest + " does not name a board",
+                "use usb: or usb:1d6b:0104, and serial=; libiio's usb: is iio:DEVICE uri=usb:…");
     }
     s.choice.serial = uri.options.take(kHostOptions["serial"]).value_or("");
     s.choice.wait_ns =
@@ -35,8 +35,8 @@ UsbSettings host_settings(Uri& uri)
     return s;
 }
 
-// Otherwise the last one set would win. Which mode takes a gain is known to the board's driver: one
-// of these.
+// Refuses agc= with gain=, because otherwise the one that is set last would win. The mode for a
+// fixed gain is "manual" or "spi", depending on the board's driver.
 void refuse_two_gains(const std::vector<std::pair<std::string, std::string>>& changes)
 {
     for (std::size_t i = 0; i + 1 < changes.size(); ++i)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// In place of the host's files in a build with WITH_USB=OFF.
+// Replaces the other files of this folder in a build with WITH_USB=OFF.
 #include "iio_stream/usb.hpp"
 #include "usb/usb.hpp"
 
