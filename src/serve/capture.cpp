@@ -15,16 +15,16 @@ namespace iio_stream::serve {
 
 namespace {
 
-// The device's own: it has these while readers hold all others.
+// Blocks that are reserved for the device while readers hold all the others.
 constexpr std::size_t kDeviceBlocks = 8;
 constexpr std::size_t kFewestBlocks =
                           kDeviceBlocks + Capture::kMostReaders * Capture::kMostHeld + 8,
                       kMostBlocks = 64;
-// A client's TIMEOUT is what counts.
+// The capture has no deadline of its own, because each client sets one with TIMEOUT.
 constexpr std::chrono::nanoseconds kNoDeadline = std::chrono::hours(24 * 365);
 
-// What the reader waits for anyway, or 10 ms, which cost less by the block; never more than a share
-// of the memory.
+// Returns a block size. A block holds the samples that the reader requests at a time, or 10 ms of
+// samples if that is more, because larger blocks cost less. It is limited to a share of the memory.
 std::size_t block_bytes(const iio::BufferDir& dir, const Format& format, std::uint64_t samples,
                         std::size_t memory)
 {
@@ -42,8 +42,8 @@ std::size_t block_bytes(const iio::BufferDir& dir, const Format& format, std::ui
     return std::max<std::size_t>(1, std::min(units, memory / kFewestBlocks / unit)) * unit;
 }
 
-// Network cards can read udmabufs in place, unlike a dma-heap's memory. Where the device cannot
-// fill them without a copy the engine chooses.
+// Network cards can read udmabufs in place, but not memory from a dma-heap. If the device cannot
+// fill udmabufs without a copy, the engine chooses the memory.
 std::unique_ptr<Reader> reader_of(const PipelineConfig& config)
 {
     PipelineConfig in_place = config;
@@ -52,14 +52,14 @@ std::unique_ptr<Reader> reader_of(const PipelineConfig& config)
         auto reader = std::make_unique<Reader>(in_place);
         if (reader->route().front().copies == 0)
             return reader;
-    } catch (
-        const Error&) { // which the other one says, too, if it has nothing to do with the memory
+    } catch (const Error&) {
+        // The second Reader reports the error, too, if the memory is not its cause.
     }
     return std::make_unique<Reader>(config);
 }
 
-// The most samples that come in this time. The end of a block becomes known late, so one block is
-// added.
+// Returns the maximum number of samples that can arrive in this time. One block is added, because
+// the end of a block becomes known late.
 std::uint64_t most_samples_in(std::int64_t ns, double rate, std::uint64_t block_samples)
 {
     if (rate <= 0)
@@ -98,7 +98,7 @@ std::shared_ptr<ReaderQueue> Capture::join(const std::vector<std::string>& chann
         const std::lock_guard lock(mutex_);
         if (reader_queues_.size() == kMostReaders)
             throw Error(Fault::other, EBUSY, "read", id_,
-                        "it has " + std::to_string(kMostReaders) + " readers");
+                        "it already has " + std::to_string(kMostReaders) + " readers");
         before = channels_;
     }
     const auto in = [](const std::vector<std::string>& names, const std::string& name) {
@@ -147,7 +147,7 @@ void Capture::start(const std::vector<std::string>& channels, std::uint64_t samp
                              .timeout = kNoDeadline});
     reader->start();
     ending_ = false;
-    const std::lock_guard lock(mutex_); // for which the thread waits with its first block or error
+    const std::lock_guard lock(mutex_); // the thread waits for it before its first block or error
     thread_ = std::thread([this, &pumped = *reader] {
         pump(pumped);
         running_ = false;
@@ -166,7 +166,7 @@ void Capture::start(const std::vector<std::string>& channels, std::uint64_t samp
     running_ = true;
 }
 
-// The others' channels, which worked before.
+// Restarts the capture with the channels of the other readers, which worked before.
 void Capture::restart(const std::vector<std::string>& channels, std::uint64_t samples) noexcept
 try {
     start(channels, samples);
@@ -185,7 +185,7 @@ void Capture::end() noexcept
     }
     const std::lock_guard lock(mutex_);
     for (const auto& queue : reader_queues_)
-        queue->end_capture(); // or a slow reader would have the memory of many captures
+        queue->end_capture(); // otherwise a slow reader could hold the memory of many captures
     if (reader_ != nullptr)
         try {
             add(past_, reader_->close().stats);
@@ -207,7 +207,7 @@ try {
     fail(Error(Fault::other, ENOMEM, "capture", id_, error.what()));
 }
 
-// The oldest blocks are held by slow readers alone: dropping them costs no one else.
+// Only slow readers hold the oldest blocks, so dropping these does not affect other readers.
 void Capture::deliver(Reader& reader, const Block& block)
 {
     const std::lock_guard lock(mutex_);

@@ -14,23 +14,24 @@
 
 namespace iio_stream::serve {
 
-/// One device, captured once for all of its readers. It runs while there is one, with the channels
-/// of all of them: a reader that needs a further channel has it start again, which counts as a
-/// possible loss of the others. One that is slow has its oldest blocks dropped, before the device
-/// runs out of them. Thread: any; a start takes its time.
+/// Captures one device for all of its readers. The capture runs while there is at least one reader,
+/// with the channels of all readers. A reader that needs another channel makes the capture
+/// restart, which counts as a loss for the other readers (ServedReader::restarts). The oldest
+/// blocks of a slow reader are dropped before the device runs out of blocks. Thread: any; starting
+/// a capture can take a while.
 class Capture {
 public:
     static constexpr std::size_t kMostReaders = 8;
-    static constexpr std::size_t kMostHeld =
-        3; ///< by each: the block to be sent, and two that the network still needs
+    /// Blocks that each reader can hold: the one to be sent, and two that the network still needs.
+    static constexpr std::size_t kMostHeld = 3;
 
-    /// `memory` is what the blocks of the device may take, in bytes.
+    /// `memory` is the maximum total size of the device's blocks, in bytes.
     Capture(std::string id, std::size_t memory);
     Capture(const Capture&) = delete;
     ~Capture();
 
-    /// A reader of these channels, which reads `samples` of them at a time. Throws Error: EBUSY for
-    /// one too many, or what the device says.
+    /// Adds a reader of these channels that reads `samples` samples at a time. Throws Error: EBUSY
+    /// if there are kMostReaders already, otherwise the device's error.
     std::shared_ptr<ReaderQueue> join(const std::vector<std::string>& channels,
                                       std::uint64_t samples);
     void leave(const std::shared_ptr<ReaderQueue>& queue) noexcept;
@@ -46,14 +47,14 @@ private:
 
     const std::string id_;
     const std::size_t memory_;
-    std::mutex control_;                ///< of joining and leaving
-    mutable std::mutex mutex_;          ///< of what follows
+    std::mutex control_;                ///< serializes join() and leave()
+    mutable std::mutex mutex_;          ///< protects the members below
     std::vector<std::string> channels_; ///< captured, in scan order
     std::vector<std::shared_ptr<ReaderQueue>> reader_queues_;
     std::unique_ptr<Reader> reader_;
     std::size_t most_held_ = 0; ///< blocks that readers may hold
-    std::int64_t last_ns_ = 0;  ///< when its last block came, or it started
-    ServedDevice past_;         ///< of captures that have ended
+    std::int64_t last_ns_ = 0;  ///< time of the last block, or of the start
+    ServedDevice past_;         ///< counters of the captures that have ended
     std::atomic<bool> running_ = false, ending_ = false;
     std::thread thread_; ///< pumps reader_
 };

@@ -14,7 +14,7 @@ namespace iio_stream::serve {
 
 namespace {
 
-// iiod's, with its words.
+// The help text of iiod.
 constexpr const char* kHelp =
     "Available commands:\n\n"
     "\tHELP\n\tEXIT\n\tPRINT\n\tVERSION\n"
@@ -32,7 +32,7 @@ constexpr const char* kHelp =
 constexpr std::size_t kLongestValue =
     64 * 1024; ///< firmware and filters are written as attributes, too
 
-// 0 or the errno. libiio's values end with a zero, in place of the newline.
+// Returns 0 or the errno. Values of libiio end with a NUL instead of a newline.
 int read_value(const std::string& file, std::string& value)
 try {
     const auto text = sys::read_text(file);
@@ -63,7 +63,7 @@ bool is_of_channel(const Request& request)
     return request.owner == Owner::input || request.owner == Owner::output;
 }
 
-// What is wrong with the owner of an attribute: 0 or an errno.
+// Checks that the owner of an attribute exists. Returns 0 or an errno.
 int missing(const Tree::Device* device, const Request& request)
 {
     if (device == nullptr)
@@ -76,8 +76,8 @@ int missing(const Tree::Device* device, const Request& request)
 
 using Channels = std::vector<const iio::DeviceNode::Channel*>;
 
-// The scan elements of a mask: bit 0 of the last word is the device's first channel. Empty where
-// the mask is wrong.
+// Returns the scan elements that a mask selects. Bit 0 of the last word is the device's first
+// channel. The result is empty if the mask is invalid.
 Channels channels_of(const iio::DeviceNode& node, const std::string& mask)
 {
     constexpr std::size_t kDigits = 8, kBits = 32; // of a word
@@ -124,7 +124,8 @@ void Client::run()
     }
 }
 
-// While it waits for a command, or the rest of one, a client without an open buffer is idle.
+// A client without an open buffer is idle while the server waits for its command, or for the rest
+// of its command.
 void Client::begin_wait()
 {
     idle_ns_ = readers_.empty() && playback_clients_.empty() ? sys::monotonic_ns() : 0;
@@ -147,7 +148,7 @@ bool Client::answer(const Request& request)
         print();
         break;
     case Verb::zprint:
-        send_number(-EINVAL); // clients then ask for PRINT
+        send_number(-EINVAL); // clients then use PRINT
         break;
     case Verb::timeout:
         set_timeout(request.number);
@@ -213,8 +214,8 @@ void Client::read_attribute(const Request& request)
         wire_.send(std::to_string(value.size()) + "\n" + value + "\n");
 }
 
-// All of an owner's: each a number of bytes or an errno, 32 bits, big endian, and the value, padded
-// to four bytes.
+// Returns all attributes of an owner. Each one consists of the length of its value in bytes, or a
+// negative errno (32 bits, big-endian), and of the value, padded to four bytes.
 std::string Client::all_attributes(const Tree& tree, const Tree::Device& device,
                                    const Request& request) const
 {
@@ -233,7 +234,7 @@ std::string Client::all_attributes(const Tree& tree, const Tree::Device& device,
 
 void Client::write_attribute(const Request& request)
 {
-    if (request.number > kLongestValue) { // what follows is no command
+    if (request.number > kLongestValue) { // the bytes that follow are not a command
         send_number(-E2BIG);
         throw Disconnected(Fault::other, E2BIG, "receive an attribute from", wire_.peer());
     }
@@ -262,7 +263,7 @@ void Client::get_trigger(const Request& request)
     std::string name;
     if (const int error = read_value(Tree::trigger_file(*device), name))
         return send_number(-error);
-    name.pop_back(); // its zero
+    name.pop_back(); // its NUL
     if (name.empty())
         return send_number(0);
     wire_.send(std::to_string(name.size()) + "\n" + name + "\n");
@@ -360,7 +361,8 @@ try {
     send_number(-error.code().value());
 }
 
-// The engine's own number serves all readers.
+// This applies to playback only: all readers of a device share one capture, which has its own
+// number of blocks.
 void Client::set_buffers(const Request& request)
 {
     const auto tree = state_.tree();
@@ -381,7 +383,7 @@ bool Client::may_write(const Tree::Device& device, const Request& request)
     return false;
 }
 
-// 0 is for as long as it takes.
+// 0 means no time limit.
 void Client::set_timeout(std::uint64_t ms)
 {
     const auto most = static_cast<std::int64_t>(std::min<std::uint64_t>(ms, UINT32_MAX));

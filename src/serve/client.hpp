@@ -14,25 +14,26 @@
 
 namespace iio_stream::serve {
 
-/// A client's connection, from its first line to its last.
+/// Serves one client, from its first line to its last.
 /// Thread: one, its own.
 class Client {
 public:
-    /// `idle_ns` says since when (CLOCK_MONOTONIC) it has had no buffer open and has asked for
-    /// nothing; 0: it is busy.
+    /// `idle_ns` is set to the time (CLOCK_MONOTONIC) since which the client has had no open buffer
+    /// and no request; 0: it is busy.
     Client(ServerState& state, Wire& wire, std::atomic<std::int64_t>& idle_ns);
     Client(const Client&) = delete;
     ~Client();
 
-    /// Until the client leaves, or the server stops.
+    /// Returns when the client ends the connection. Throws Disconnected if the connection breaks or
+    /// the server stops.
     void run();
 
 private:
     void begin_wait();
-    /// False: the client wants to end.
+    /// Returns false if the client ends the connection.
     bool answer(const Request& request);
-    void
-    send_number(std::int64_t number); ///< a line with a number: a length, 0, or a negative errno
+    /// Sends a line with a number: a length, 0, or a negative errno.
+    void send_number(std::int64_t number);
     void print();
     void read_attribute(const Request& request);
     std::string all_attributes(const Tree& tree, const Tree::Device& device,
@@ -56,7 +57,7 @@ private:
     Wire& wire_;
     std::atomic<std::int64_t>& idle_ns_;
     const std::shared_ptr<HostTimeout> host_timeout_;
-    std::int64_t own_timeout_ns_ = 0; ///< as this connection said it; 0: it did not
+    std::int64_t own_timeout_ns_ = 0;                        ///< set by this connection; 0: not set
     std::map<std::string, std::unique_ptr<Sender>> readers_; ///< by the device's id
     std::map<std::string, std::unique_ptr<PlaybackClient>>
         playback_clients_; ///< by the device's id

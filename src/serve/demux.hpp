@@ -10,15 +10,15 @@
 
 namespace iio_stream::serve {
 
-/// Takes some channels out of samples that have more, without looking at their values.
+/// Extracts some of the channels from samples, without interpreting their values.
 class Demux {
 public:
-    /// Both laid out; `to`'s channels are among `from`'s.
+    /// Both formats must be laid out. Throws Error if a channel of `to` is missing in `from`.
     Demux(const Format& from, const Format& to);
 
-    /// The samples are already as they should be.
+    /// Whether the formats are the same, so that nothing needs to be extracted.
     bool is_trivial() const noexcept { return trivial_; }
-    /// All samples of `in`, a whole number of them.
+    /// Extracts the channels from all samples of `in`, which must be whole samples.
     void copy(std::span<const std::byte> in, std::span<std::byte> out) const noexcept;
 
 private:
@@ -26,7 +26,7 @@ private:
         std::size_t from, to, bytes;
     };
     std::vector<Piece> pieces_;
-    std::size_t from_bytes_, to_bytes_; ///< of a sample
+    std::size_t from_bytes_, to_bytes_; ///< bytes per sample
     bool trivial_;
 };
 

@@ -8,9 +8,9 @@
 
 namespace iio_stream::serve {
 
-std::string joined(const std::vector<std::string>& names); ///< by commas
+std::string joined(const std::vector<std::string>& names); ///< separated by commas
 
-/// These channels of a device of this machine, each by itself.
+/// The endpoint of these channels of a local device, not paired as I/Q.
 Uri uri_of(const std::string& id, const std::vector<std::string>& channels);
 
 } // namespace iio_stream::serve

@@ -9,13 +9,14 @@
 namespace iio_stream::serve {
 
 /// How long the buffers of a host's programs wait for a block, in nanoseconds.
-/// libiio says TIMEOUT on its context's connection only, and its buffers have connections of their
-/// own; which of a host's programs one belongs to is not known. It waits as long as the most
-/// patient of them said, so that none can make another one's reads fail. What a connection said
-/// outlasts it: an idle one may have had to make room. Thread: any.
+/// libiio sends TIMEOUT on its context's connection only, and opens a connection of its own for
+/// each buffer. The server cannot determine to which of the host's programs a buffer belongs. Each
+/// buffer therefore waits for the longest timeout that any of them has set, so that no program can
+/// make another program's reads fail. A timeout remains in force after its connection has ended,
+/// because the server may have closed an idle connection to make room. Thread: any.
 class HostTimeout {
 public:
-    /// A connection replaces its timeout `before` by `ns`; 0: none.
+    /// Replaces the timeout `before` of a connection with `ns`; 0: none.
     void replace(std::int64_t before, std::int64_t ns)
     {
         const std::lock_guard lock(mutex_);
@@ -36,12 +37,12 @@ public:
     }
 
 private:
-    static constexpr std::int64_t kDefaultNs =
-        2'500'000'000; // half of libiio's own, as libiio says it
+    // Half of libiio's default of 5 s, as libiio sends half of its timeout in TIMEOUT.
+    static constexpr std::int64_t kDefaultNs = 2'500'000'000;
 
     mutable std::mutex mutex_;
-    std::multiset<std::int64_t> requested_; ///< by the open connections
-    std::int64_t past_ns_ = 0;              ///< the longest of those that have ended
+    std::multiset<std::int64_t> requested_; ///< timeouts of the open connections
+    std::int64_t past_ns_ = 0;              ///< longest timeout of the connections that have ended
 };
 
 } // namespace iio_stream::serve

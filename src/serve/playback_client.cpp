@@ -11,10 +11,10 @@ namespace iio_stream::serve {
 
 namespace {
 
-// The answer to WRITEBUF is its length, which clients read as an int.
+// The answer to WRITEBUF is the number of bytes, which clients parse as an int.
 constexpr std::uint64_t kMostBytes = INT32_MAX;
 
-// What a client sends although there is no use for it any more.
+// Discards bytes that a client sends although they can no longer be played.
 void skip(Wire& wire, std::uint64_t bytes)
 {
     std::array<std::byte, 4096> unwanted;
@@ -30,7 +30,7 @@ void skip(Wire& wire, std::uint64_t bytes)
 PlaybackClient::~PlaybackClient()
 {
     try {
-        put();               // what waits for the rest of a word
+        put();               // plays samples that waited for the rest of a DMA word
     } catch (const Error&) { // a device error, but no client is left to report it to
     }
     block_.reset();
@@ -42,16 +42,16 @@ void PlaybackClient::check(std::uint64_t bytes) const
     const PlaybackDevice& device = *device_;
     if (repeats_)
         throw Error(Fault::usage, EBUSY, "write", device.shown.device,
-                    "it repeats what it was given");
+                    "it already repeats a cyclic buffer");
     if (bytes > (device.shown.cyclic ? device.buffer_bytes : kMostBytes))
         throw Error(Fault::usage, EINVAL, "write", device.shown.device,
-                    std::to_string(bytes) + " bytes are more than its buffer has");
+                    std::to_string(bytes) + " bytes are more than its buffer holds");
 }
 
 void PlaybackClient::play(Wire& wire, std::uint64_t bytes, std::int64_t timeout_ns)
 {
     check(bytes);
-    wire.send("0\n"); // the samples may come
+    wire.send("0\n"); // the client may send the samples
     const std::size_t sample = device_->writer->format().sample_bytes;
     std::uint64_t left = bytes - bytes % sample;
     try {
@@ -60,8 +60,9 @@ void PlaybackClient::play(Wire& wire, std::uint64_t bytes, std::int64_t timeout_
             put();
             device_->writer->end();
             repeats_ = true;
-        } else if (filled_ % device_->align ==
-                   0) { // or the next samples join them: a device plays whole words
+        } else if (filled_ % device_->align == 0) {
+            // A device plays only whole DMA words. If the last word is incomplete, the next samples
+            // complete it.
             put();
         }
     } catch (const Disconnected&) {
@@ -74,7 +75,7 @@ void PlaybackClient::play(Wire& wire, std::uint64_t bytes, std::int64_t timeout_
     wire.send(std::to_string(bytes) + "\n");
 }
 
-// From the socket into the device's own memory.
+// Receives from the socket directly into the device's blocks.
 void PlaybackClient::receive(Wire& wire, std::uint64_t& left, std::int64_t timeout_ns)
 {
     while (left != 0) {

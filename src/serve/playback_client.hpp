@@ -14,7 +14,7 @@ namespace iio_stream::serve {
 
 class ServerState;
 
-/// A client's open buffer of a DAC: plays the samples it sends.
+/// A client's open buffer of a DAC: plays the samples that the client sends.
 /// Thread: the client's.
 class PlaybackClient {
 public:
@@ -22,11 +22,11 @@ public:
         : state_(state), device_(std::move(device))
     {}
     PlaybackClient(const PlaybackClient&) = delete;
-    ~PlaybackClient(); ///< lets the device play for a second what it still has
+    ~PlaybackClient(); ///< lets the device play queued samples for up to a second
 
-    /// Receives `bytes` and has them played, less what is no whole sample. Throws Disconnected, or
-    /// another Error to report to the client: the next bytes of the connection are then its next
-    /// command.
+    /// Receives `bytes` and plays the whole samples among them. Throws Disconnected, or another
+    /// Error that the caller reports to the client. After the latter, the next bytes of the
+    /// connection are the next command.
     void play(Wire& wire, std::uint64_t bytes, std::int64_t timeout_ns);
 
 private:
@@ -37,9 +37,9 @@ private:
 
     ServerState& state_;
     const std::shared_ptr<PlaybackDevice> device_;
-    std::optional<EmptyBlock> block_; ///< being filled
-    std::size_t filled_ = 0;          ///< bytes of it
-    bool repeats_ = false;            ///< a cyclic buffer has its samples
+    std::optional<EmptyBlock> block_; ///< the block that is being filled
+    std::size_t filled_ = 0;          ///< bytes of that block that are filled
+    bool repeats_ = false;            ///< a cyclic buffer is complete and repeats
 };
 
 } // namespace iio_stream::serve

@@ -16,11 +16,12 @@ namespace iio_stream::serve {
 
 namespace {
 
-// A short round is repeated within a block, or the CPU would have to be there for each.
+// A short cyclic buffer is repeated within a block, so that the CPU is not needed for every round.
 constexpr std::size_t kFewestCyclicBytes = 64 << 10;
-// A device that plays nothing for a second more than two blocks take has failed. It begins when all
-// blocks are full, or no further one has come for half of that time. iiod drops what is queued when
-// a client closes, but begins at once.
+// A device has failed if it plays nothing for a second longer than two blocks take. It begins to
+// play when all blocks are full, or when no further block arrives for half of that time. iiod
+// begins at once, but drops the queued samples when a client closes its buffer; here the device
+// gets kDrainNs to play them.
 constexpr std::int64_t kDrainNs = 1'000'000'000;
 constexpr double kUnknownBlockSeconds = 2, kMostSeconds = 1e6;
 
@@ -30,7 +31,8 @@ constexpr double kUnknownBlockSeconds = 2, kMostSeconds = 1e6;
                 "a larger --memory");
 }
 
-// Of whole samples and whole words of the DMA, or of whole rounds.
+// Returns a block size of whole samples and whole DMA words or, for a cyclic buffer, of whole
+// rounds.
 std::size_t block_bytes(const PlaybackDevice& device, std::size_t sample_bytes, std::size_t most)
 {
     const std::size_t unit = std::lcm(sample_bytes, device.align);
@@ -57,7 +59,7 @@ void PlaybackDevice::begin(std::uint64_t samples, std::size_t blocks, std::size_
         static_cast<std::size_t>(std::min<std::uint64_t>(samples, SIZE_MAX / format.sample_bytes)) *
         format.sample_bytes;
     Uri sink = uri_of(shown.device, shown.channels);
-    sink.options.set("powerdown", "keep"); // as with iiod, it is the client's
+    sink.options.set("powerdown", "keep"); // as with iiod, the client controls it
     if (shown.cyclic)
         sink.options.set("cyclic", "on");
     const std::size_t bytes = block_bytes(*this, format.sample_bytes, memory / blocks);

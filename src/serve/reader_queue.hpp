@@ -15,41 +15,38 @@
 
 namespace iio_stream::serve {
 
-/// The blocks that one reader of a device has not been sent yet, as leases that all its readers
-/// share. Thread: any.
+/// The blocks that have not been sent yet to one reader of a device. All readers of the device
+/// share the leases. Thread: any.
 class ReaderQueue {
 public:
     explicit ReaderQueue(Format wanted) : format_(std::move(wanted)) {}
 
-    const Format& format() const noexcept
-    {
-        return format_;
-    } ///< of the samples that the reader wants
-    int fd() const noexcept
-    {
-        return ready_event_.fd();
-    } ///< readable while there is a block, or an error
+    /// The format of the samples that the reader requests.
+    const Format& format() const noexcept { return format_; }
+    /// Readable while there is a block or an error.
+    int fd() const noexcept { return ready_event_.fd(); }
     struct Taken {
         Block block;
-        unsigned capture; ///< number of the one it is of; each has memory of its own
+        unsigned capture; ///< number of its capture; each capture has memory of its own
     };
     /// The next block; nullopt if there is none yet. Throws the error that ended the capture.
     std::optional<Taken> take();
 
     void add(const Block& block);
     void fail(const Error& error);
-    /// The number of the oldest block that it has.
+    /// The sequence number of the oldest queued block; nullopt if the queue is empty.
     std::optional<std::uint64_t> oldest() const;
-    /// Drops its oldest block, which counts as dropped.
+    /// Drops the oldest block and counts its samples as dropped.
     void drop_oldest();
-    /// The capture ends, to start again: drops all blocks, which do not count as dropped.
+    /// Call at the end of a capture. Removes all blocks; restart() counts their samples as lost,
+    /// not as dropped.
     void end_capture();
-    /// The next capture has started, after a time in which at most `most` samples were lost.
-    /// Clears the error of the former one.
+    /// Call when the next capture has started, after a pause in which at most `most` samples were
+    /// lost. Clears the error of the previous capture.
     void restart(std::uint64_t most);
 
     std::uint64_t dropped() const noexcept { return dropped_; } ///< samples
-    GapTotals restarts() const; ///< what was lost between two captures
+    GapTotals restarts() const;                                 ///< losses between captures
 
 private:
     const Format format_;
@@ -58,7 +55,7 @@ private:
     unsigned capture_ = 0;
     std::optional<Error> error_;
     std::atomic<std::uint64_t> dropped_ = 0;
-    std::uint64_t unsent_ = 0; ///< samples dropped at the end of the former capture
+    std::uint64_t unsent_ = 0; ///< samples removed at the end of the previous capture
     GapTotals restarts_;
     sys::Event ready_event_;
 };

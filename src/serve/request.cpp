@@ -11,9 +11,9 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
-constexpr std::size_t kMostWords = 8; // OPEN and WRITE have the longest lines: of six
+constexpr std::size_t kMostWords = 8; // WRITE has the longest lines, with six words
 
-/// Which words follow a verb.
+/// The kinds of words that follow a verb.
 enum class Shape { alone, number, device, device_number, open, attribute, trigger, set };
 
 struct Syntax {
@@ -41,7 +41,7 @@ constexpr Syntax kSyntax[] = {
     {"SET", Verb::set_buffers, Shape::set},
 };
 
-// All in capitals, or all in small letters.
+// Whether `text` is the word `capitals`, entirely in upper case or entirely in lower case.
 bool is_word(std::string_view text, std::string_view capitals)
 {
     if (text == capitals)
@@ -71,7 +71,7 @@ Words words_of(std::string_view line)
     return words;
 }
 
-/// The words after the verb, one after the other.
+/// Reads the words after the verb, one after the other.
 class Rest {
 public:
     explicit Rest(const Words& words) : words_(words) {}
@@ -119,7 +119,8 @@ bool take_owner(Rest& rest, Request& request)
     return !of_channel || rest.take(request.channel);
 }
 
-// READ DEVICE [OWNER] [NAME], and with the number of bytes that follow the line: WRITE.
+// Parses READ DEVICE [OWNER] [NAME], or WRITE DEVICE [OWNER] [NAME] BYTES. BYTES is the length of
+// the value that follows the line.
 bool take_attribute(Rest& rest, Request& request)
 {
     if (!rest.take(request.device) || !take_owner(rest, request))

@@ -27,23 +27,23 @@ enum class Verb {
     set_buffers
 };
 
-/// Whose attribute is meant.
+/// The owner of an attribute.
 enum class Owner { device, input, output, buffer, debug };
 
-/// A line of iiod's text protocol, of libiio 0.x.
+/// A line of the text protocol that iiod of libiio 0.x uses.
 struct Request {
     Verb verb = Verb::nothing;
     std::string device; ///< id, name or label
     Owner owner = Owner::device;
-    std::string channel;   ///< of an input or output
-    std::string attribute; ///< empty: all of the owner
+    std::string channel;   ///< name or id, if the owner is an input or output
+    std::string attribute; ///< empty: all attributes of the owner
     std::string mask;    ///< OPEN: the channels, as hexadecimal words of 32 bits, the highest first
     std::string trigger; ///< SETTRIG; empty: none
     std::uint64_t number = 0; ///< milliseconds, samples, bytes or buffers
     bool cyclic = false;
 };
 
-/// nullopt where the line is no command.
+/// Returns nullopt if the line is not a valid command.
 std::optional<Request> parse_request(std::string_view line);
 
 } // namespace iio_stream::serve

@@ -25,7 +25,7 @@ Sender::~Sender()
     outgoing_.reset();
     wire_.forget_buffers();
     if (open_->why_copied == nullptr)
-        open_->why_copied = wire_.why_copied(); // what the kernel said of the last pieces
+        open_->why_copied = wire_.why_copied(); // the last pieces may have been copied
     state_.close(open_);
 }
 
@@ -38,7 +38,7 @@ void Sender::send(std::uint64_t bytes, std::int64_t timeout_ns)
         bytes -= send_piece(bytes, first);
     }
     if (bytes != 0)
-        wire_.send("0\n"); // nothing more
+        wire_.send("0\n"); // the end of the answer
 }
 
 void Sender::await_block(std::int64_t deadline_ns)
@@ -55,7 +55,7 @@ void Sender::await_block(std::int64_t deadline_ns)
         choose_demux();
 }
 
-// A capture that has started again has more channels.
+// Called for the first block, and again when a restarted capture has more channels.
 void Sender::choose_demux()
 {
     channels_ = outgoing_->block.format().channels.size();

@@ -13,18 +13,19 @@
 
 namespace iio_stream::serve {
 
-/// A client's open buffer: sends it the samples it asks for.
+/// A client's open buffer for reading: sends the samples that the client requests.
 /// Thread: the client's.
 class Sender {
 public:
-    /// `mask` is the client's own, which goes back to it with each answer.
+    /// `mask` is the channel mask from the client's OPEN; the first piece of each answer repeats
+    /// it.
     Sender(ServerState& state, std::shared_ptr<ServerState::OpenBuffer> open, std::string mask,
            Wire& wire);
     Sender(const Sender&) = delete;
     ~Sender();
 
-    /// Sends `bytes`, less what is no whole sample, in pieces as they come. Throws Disconnected,
-    /// and Error(ETIMEDOUT) and what the device says.
+    /// Sends `bytes`, rounded down to whole samples, in pieces as they become available. Throws
+    /// Disconnected, Error(ETIMEDOUT), or the device's error.
     void send(std::uint64_t bytes, std::int64_t timeout_ns);
 
 private:
@@ -36,19 +37,19 @@ private:
     const std::shared_ptr<ServerState::OpenBuffer> open_;
     const std::string mask_;
     Wire& wire_;
-    /// A block while it is sent.
+    /// The block that is being sent.
     struct Outgoing {
         explicit Outgoing(Block next) : block(std::move(next)), view(block) {}
         Block block;
         CpuRead view;
     };
     std::shared_ptr<const Outgoing> outgoing_;
-    unsigned capture_ = 0;          ///< that it is of
-    std::size_t done_ = 0;          ///< bytes of it that have been sent
-    bool large_ = false;            ///< pieces are large enough to be sent in place, or were
-    std::optional<Demux> demux_;    ///< from the format of the blocks
-    std::size_t channels_ = 0;      ///< of that format
-    std::vector<std::byte> picked_; ///< what demux_ has taken out
+    unsigned capture_ = 0;          ///< number of the capture that the block belongs to
+    std::size_t done_ = 0;          ///< bytes of the block that have been sent
+    bool large_ = false;            ///< a piece has been large enough to be sent in place
+    std::optional<Demux> demux_;    ///< converts from the blocks' format to the reader's
+    std::size_t channels_ = 0;      ///< number of channels in the blocks' format
+    std::vector<std::byte> picked_; ///< output of demux_
 };
 
 } // namespace iio_stream::serve

@@ -20,15 +20,15 @@ namespace iio_stream {
 
 namespace {
 
-constexpr const char* kPort = "30431"; // iiod's
-constexpr std::int64_t kIdleNs =
-    10'000'000'000; // after which a client may have to make room for another
+constexpr const char* kPort = "30431"; // the port of iiod
+// A client that has been idle this long can be disconnected to make room for another.
+constexpr std::int64_t kIdleNs = 10'000'000'000;
 // The listening sockets stay readable while no descriptor is free, so poll() would return at once.
 // The pause has a time limit because other programs free descriptors, too (ENFILE).
 constexpr std::int64_t kAcceptPauseNs = 500'000'000;
-// A client has its socket, a second descriptor of that by which the server ends it, and as a reader
-// an eventfd and a ring. The others are the standard streams, the listening sockets, the server's
-// events, and a device with its blocks.
+// A client uses its socket, a duplicate through which the server can shut it down, and, as a
+// reader, an eventfd and an io_uring. The other descriptors are the standard streams, the listening
+// sockets, the server's events, and a device with its blocks.
 constexpr std::size_t kFilesPerClient = 4, kOtherFiles = 64;
 
 bool is_shortage(int error)
@@ -36,14 +36,14 @@ bool is_shortage(int error)
     return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
-// The number of clients, for which this process may open enough files.
+// Returns `clients`. Throws if this process cannot open enough files for that many.
 std::size_t checked_clients(std::size_t clients)
 {
     const std::size_t wanted = kFilesPerClient * clients + kOtherFiles;
     if (sys::room_for_open_files(wanted) >= wanted)
         return clients;
     throw Error(Fault::usage, EMFILE, "serve", std::to_string(clients) + " clients",
-                "they take about " + std::to_string(wanted) +
+                "they need about " + std::to_string(wanted) +
                     " file descriptors, and this process may open " +
                     std::to_string(sys::open_files_limit()),
                 "a smaller --clients, or a higher limit: ulimit -n " + std::to_string(wanted));
@@ -53,10 +53,10 @@ std::size_t checked_clients(std::size_t clients)
 
 struct Server::Impl {
     struct Connection {
-        std::thread thread;                    ///< of its own
-        sys::UniqueFd socket;                  ///< another descriptor of its client's, to end it
-        std::atomic<std::int64_t> idle_ns = 0; ///< time it became idle; 0 while busy
-        std::atomic<bool> left = false;        ///< it is over
+        std::thread thread;   ///< serves this client
+        sys::UniqueFd socket; ///< duplicate of the client's socket, for shutting it down
+        std::atomic<std::int64_t> idle_ns = 0; ///< time at which it became idle; 0 while busy
+        std::atomic<bool> left = false;        ///< the connection has ended
     };
 
     explicit Impl(const ServerConfig& config)
@@ -64,7 +64,7 @@ struct Server::Impl {
           in_place(config.send_in_place),
           state(config),
           listener(sys::HostPort::parse("--listen ", config.listen, kPort),
-                   "is iiod running? --listen '*:PORT' or :PORT takes another port")
+                   "is iiod running? --listen '*:PORT' or :PORT selects another port")
     {}
     ~Impl()
     {
@@ -84,10 +84,11 @@ struct Server::Impl {
     serve::ServerState state;
     sys::Listener listener;
     sys::Event stop;
-    sys::Event left; ///< a connection has
+    sys::Event left; ///< set when a connection has ended
     std::list<Connection> live;
     std::uint64_t connections = 0, turned_away = 0, descriptor_shortages = 0;
-    std::int64_t accepts_from_ns = 0; ///< until then there was no descriptor for a connection
+    /// Time at which accepting resumes after a descriptor shortage.
+    std::int64_t accepts_from_ns = 0;
 };
 
 void Server::Impl::serve(Connection& connection, sys::UniqueFd fd) noexcept
@@ -96,9 +97,9 @@ void Server::Impl::serve(Connection& connection, sys::UniqueFd fd) noexcept
     try {
         serve::Wire wire(std::move(fd), stop.fd(), in_place);
         serve::Client(state, wire, connection.idle_ns).run();
-    } catch (const std::exception&) { // its connection is over, and no other one
+    } catch (const std::exception&) { // ends this connection only
     }
-    ::shutdown(connection.socket.get(), SHUT_RDWR); // it is still open here
+    ::shutdown(connection.socket.get(), SHUT_RDWR); // the duplicate has kept it open
     connection.left = true;
     left.set();
 }
@@ -113,7 +114,8 @@ void Server::Impl::reap()
     });
 }
 
-// The client that has been idle longest has to make room: it may be one that only holds its place.
+// Disconnects the client that has been idle longest, if it has been idle for kIdleNs, to make room
+// for another.
 void Server::Impl::close_longest_idle()
 {
     Connection* longest = nullptr;
@@ -128,7 +130,7 @@ void Server::Impl::close_longest_idle()
     const std::int64_t deadline = sys::after(1'000'000'000);
     while (!longest->left && sys::wait_for(left.fd(), POLLIN, deadline))
         if (!longest->left)
-            left.clear(); // another one
+            left.clear(); // another connection has ended
     reap();
 }
 
@@ -140,7 +142,8 @@ void Server::Impl::pause_accepting() noexcept
 
 void Server::Impl::accept_at(int fd)
 {
-    if (sys::monotonic_ns() < accepts_from_ns) // an earlier listener of this round had a shortage
+    // Accepts nothing if an earlier listener in this round ran out of descriptors.
+    if (sys::monotonic_ns() < accepts_from_ns)
         return;
     sys::UniqueFd client = sys::Listener::accept(fd);
     if (!client.valid()) {
@@ -156,7 +159,7 @@ void Server::Impl::accept_at(int fd)
     }
     Connection& connection = live.emplace_back();
     connection.socket = sys::UniqueFd(::fcntl(client.get(), F_DUPFD_CLOEXEC, 0));
-    if (!connection.socket.valid()) { // the server could not end it
+    if (!connection.socket.valid()) { // without it the server cannot end the connection
         live.pop_back();
         turned_away += 1;
         return pause_accepting();
@@ -166,7 +169,7 @@ void Server::Impl::accept_at(int fd)
             [this, &connection](sys::UniqueFd own) { serve(connection, std::move(own)); },
             std::move(client));
         connections += 1;
-    } catch (const std::system_error&) { // no more threads
+    } catch (const std::system_error&) { // no thread could be created
         live.pop_back();
         turned_away += 1;
     }

@@ -9,8 +9,9 @@ namespace iio_stream::serve {
 
 namespace {
 
-constexpr std::size_t kBuffers = 4, kMostBuffers = 64; // of an playback; libiio's own default
-// A client that has just lost its connection may be on its way out.
+// Blocks of a playback; kBuffers is libiio's default.
+constexpr std::size_t kBuffers = 4, kMostBuffers = 64;
+// How long to wait for a client that has just disconnected to close the device.
 constexpr std::chrono::milliseconds kTimeout{200};
 
 ServedReader stats_of(const ServerState::OpenBuffer& open)
@@ -28,7 +29,7 @@ ServedReader stats_of(const ServerState::OpenBuffer& open)
     reader.hop.copies = open.picks ? 2 : why_copied != nullptr ? 1 : 0;
     if (open.picks)
         reader.hop.reason =
-            "other readers want further channels, and the kernel copies what it sends";
+            "other readers need further channels, and the kernel copies what it sends";
     else if (why_copied != nullptr)
         reader.hop.reason = why_copied;
     return reader;
@@ -67,7 +68,7 @@ void ServerState::note_refused(const std::string& name)
         refused_.push_back(name);
 }
 
-// Of devices that are in the tree: a client cannot make more of them.
+// Callers pass only ids of devices in the tree, so clients cannot create further entries.
 std::shared_ptr<Capture> ServerState::capture_of(const std::string& id)
 {
     const std::lock_guard lock(mutex_);
@@ -112,8 +113,8 @@ std::shared_ptr<PlaybackDevice> ServerState::open_playback(ServedPlayer wanted,
         std::unique_lock lock(mutex_);
         const auto is_free = [&] { return !playback_devices_.contains(id); };
         if (!playback_closed_.wait_for(lock, kTimeout, is_free))
-            throw Error(Fault::other, EBUSY, "play", id, "another client plays it");
-        playback_devices_[id] = nullptr; // this one opens it
+            throw Error(Fault::other, EBUSY, "play", id, "another client is playing to it");
+        playback_devices_[id] = nullptr; // reserves the device while it is being opened
         if (const auto chosen = buffers_.find(id); chosen != buffers_.end())
             buffers = chosen->second;
     }

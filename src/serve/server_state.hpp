@@ -18,19 +18,19 @@
 
 namespace iio_stream::serve {
 
-/// What all clients share.
+/// The state that all clients share.
 /// Thread: any.
 class ServerState {
 public:
-    /// A reader, with the counters that its client keeps.
+    /// A reader, with the counters that its client's thread updates.
     struct OpenBuffer {
-        ServedReader shown; ///< but for what follows
+        ServedReader shown; ///< statistics, except for those that the members below provide
         std::shared_ptr<Capture> capture;
         std::shared_ptr<ReaderQueue> queue;
         std::atomic<std::uint64_t> sent = 0; ///< samples
-        std::atomic<bool> picks = false;     ///< its channels are picked out of those captured
-        std::atomic<const char*> why_copied =
-            nullptr; ///< by the kernel; nullptr: it is sent in place
+        std::atomic<bool> picks = false; ///< its channels are extracted from the captured samples
+        /// Why the kernel copies the samples; nullptr: they are sent in place.
+        std::atomic<const char*> why_copied = nullptr;
     };
 
     explicit ServerState(const ServerConfig& config)
@@ -41,7 +41,8 @@ public:
 
     std::shared_ptr<const Tree> tree() const;
     std::shared_ptr<const Tree> renew_tree();
-    /// The one of all connections from that host, as long as there is one.
+    /// Returns the timeout that all connections from that host share. It lives until the last of
+    /// them ends.
     std::shared_ptr<HostTimeout> timeout_of(const std::string& host);
     void note_refused(const std::string& name);
 
@@ -49,11 +50,11 @@ public:
                                      const std::vector<std::string>& channels,
                                      std::uint64_t samples);
     void close(const std::shared_ptr<OpenBuffer>& open) noexcept;
-    /// `wanted` says device, channels and whether it is cyclic. Throws Error: EBUSY if another
-    /// client plays the device.
+    /// `wanted` contains the client, the device, the channels and the cyclic flag. Throws Error,
+    /// with EBUSY if another client has opened the device for playback.
     std::shared_ptr<PlaybackDevice> open_playback(ServedPlayer wanted, std::uint64_t samples);
     void close_playback(const std::shared_ptr<PlaybackDevice>& playback) noexcept;
-    /// How many buffers of a client a device is given at one time.
+    /// Sets the number of blocks for the next open_playback() of that device.
     void set_buffers(const std::string& id, std::uint64_t count);
     /// Adds the devices, readers, players and refusals.
     void add_to(ServerStats& stats) const;
@@ -69,7 +70,7 @@ private:
     std::deque<std::shared_ptr<OpenBuffer>> open_;
     std::deque<ServedReader> ended_;
     std::map<std::string, std::shared_ptr<PlaybackDevice>>
-        playback_devices_; ///< by the device's id; null while it is opened
+        playback_devices_; ///< by the device's id; null while it is being opened or closed
     std::condition_variable playback_closed_;
     std::deque<ServedPlayer> ended_players_;
     std::map<std::string, std::size_t> buffers_; ///< by the device's id

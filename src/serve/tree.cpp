@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kSysfs = "/sys/bus/iio/devices/";
 constexpr const char* kDebugfs = "/sys/kernel/debug/iio/";
 
-// libiio keeps these to itself: they are the stream's.
+// libiio does not list these attributes, because it sets them itself for each stream.
 constexpr std::array kReserved{"length", "enable", "watermark"};
 
 std::vector<std::string> buffer_attributes(const std::string& id)
@@ -49,7 +49,7 @@ std::shared_ptr<const Tree> Tree::read()
     try {
         tree->context_ = iio::open_local();
     } catch (const Error&) {
-        return tree; // a driver may come later
+        return tree; // a driver may be loaded later
     }
     for (const iio::DeviceNode& node : tree->context_->devices())
         tree->devices_.push_back(
@@ -75,7 +75,7 @@ const Tree::Device* Tree::find(const std::string& name) const
     return nullptr;
 }
 
-// Only names that are listed: a client's name never becomes a path.
+// Finds listed attributes only, so a name from a client never becomes a path.
 std::string Tree::file_of(const Device& device, const Request& attribute) const
 {
     const std::string& name = attribute.attribute;

@@ -63,8 +63,7 @@ bool Wire::await(int ready, std::int64_t deadline_ns)
         if (!sys::wait_for(fds, deadline_ns))
             return false;
         if (fds[3].revents != 0)
-            zero_copy_
-                ->read_completions(); // the block that is waited for may be one that comes back
+            zero_copy_->read_completions(); // can free the block that the caller waits for
         if (fds[1].revents != 0 || fds[2].revents != 0)
             fail_disconnected(fds[2].revents != 0 ? ECANCELED : ECONNRESET, "serve");
         if (fds[0].revents != 0)
@@ -86,8 +85,8 @@ std::size_t Wire::receive_some(std::span<std::byte> bytes, std::int64_t deadline
 
 std::optional<std::string> Wire::line()
 {
-    std::int64_t deadline =
-        INT64_MAX; // a client may think for as long as it likes, but not within a line
+    // A client can be silent without limit between two lines, but not within a line.
+    std::int64_t deadline = INT64_MAX;
     std::size_t searched = begin_;
     for (;;) {
         const auto* newline =
@@ -143,7 +142,7 @@ void Wire::send(std::string_view text, std::span<const std::byte> bytes, int fla
     }
 }
 
-// A client that takes some of the bytes, however slowly, stays connected.
+// A client that acknowledges bytes, however slowly, stays connected.
 template <typename Done>
 void Wire::await_kernel(Done done)
 {
@@ -193,7 +192,7 @@ void Wire::forget_buffers()
         zero_copy_->forget();
 }
 
-// Of the last call to the kernel; false: try again.
+// Evaluates the result of the last sendmsg(). Returns false if the call has to be repeated.
 bool Wire::has_sent(ssize_t sent)
 {
     if (sent < 0 && errno == EAGAIN)

@@ -20,43 +20,44 @@ struct Disconnected : Error {
 };
 
 /// A client's connection.
-/// Blocks: until the client has sent or taken the requested bytes. A client that is silent within a
-/// line, or takes nothing for kSilenceNs, is disconnected. Every wait ends when `stop` is readable.
-/// Thread: one at a time.
+/// Blocks: until the client has sent or accepted the requested bytes. A client that is silent
+/// within a line, or accepts nothing, for kSilenceNs is disconnected. Every wait ends when `stop`
+/// is readable. Thread: one at a time.
 class Wire {
 public:
     static constexpr std::int64_t kSilenceNs = 30'000'000'000;
 
-    /// `in_place`: send_in_place() may do so.
+    /// `in_place`: allows send_in_place() to send without a copy.
     Wire(sys::UniqueFd fd, int stop, bool in_place);
     Wire(const Wire&) = delete;
     ~Wire();
 
     const std::string& peer() const noexcept { return peer_; } ///< "192.168.2.1:5000"
-    std::string host() const;                                  ///< of the peer, without its port
+    std::string host() const; ///< address of the peer, without the port
 
-    /// The next line without its end; nullopt if the client has hung up or the server stops. A line
-    /// that is too long throws Disconnected.
+    /// Returns the next line without its newline; nullopt if the client has hung up. Throws
+    /// Disconnected if the line is too long, if the client is silent within it, or if the server
+    /// stops.
     std::optional<std::string> line();
-    /// All bytes must have come by `deadline_ns`.
+    /// Fills `bytes`. Throws Disconnected if they have not arrived by `deadline_ns`.
     void receive(std::span<std::byte> bytes, std::int64_t deadline_ns = INT64_MAX);
     /// Sends `text` followed by `bytes`, completely.
     void send(std::string_view text, std::span<const std::byte> bytes = {}, int flags = 0);
-    /// The same, without a copy where the network can do that: `lease` is held until the bytes are
-    /// no longer needed.
+    /// Like send(), but without a copy if the network interface supports it. Holds `lease` until
+    /// the kernel no longer needs the bytes.
     void send_in_place(std::string_view text, std::span<const std::byte> bytes,
                        const sys::ZeroCopy::Buffer& buffer, const sys::Lease& lease);
-    /// The memory of what is sent in place changes.
+    /// Call when the buffers that are sent in place are replaced by others.
     void forget_buffers();
-    const char* why_copied() { return zero_copy().why_not(); } ///< nullptr: it is not
-    /// Waits until `ready` is readable, or `deadline_ns`: false then. Throws Disconnected if the
-    /// client hangs up.
+    const char* why_copied() { return zero_copy().why_not(); } ///< nullptr: it is not copied
+    /// Waits until `ready` is readable. Returns false at `deadline_ns`. Throws Disconnected if the
+    /// client hangs up or the server stops.
     bool await(int ready, std::int64_t deadline_ns);
 
 private:
     static constexpr std::size_t kLongestLine = 4096;
-    static constexpr std::size_t kMostOtherLeases =
-        1; ///< then, with its own and the next, Capture::kMostHeld
+    /// Together with the current lease and the next block, this adds up to Capture::kMostHeld.
+    static constexpr std::size_t kMostOtherLeases = 1;
 
     std::size_t receive_some(std::span<std::byte> bytes, std::int64_t deadline_ns);
     bool has_sent(ssize_t sent);
@@ -69,11 +70,11 @@ private:
 
     sys::UniqueFd fd_;
     const bool in_place_;
-    std::optional<sys::ZeroCopy> zero_copy_; ///< of connections that samples are sent on
+    std::optional<sys::ZeroCopy> zero_copy_; ///< only on connections that send samples
     int stop_;
     std::string peer_;
     std::array<std::byte, kLongestLine> input_;
-    std::size_t begin_ = 0, end_ = 0; ///< of what is unread in input_
+    std::size_t begin_ = 0, end_ = 0; ///< range of the unread bytes in input_
 };
 
 } // namespace iio_stream::serve

@@ -11,8 +11,8 @@ namespace iio_stream::serve {
 
 namespace {
 
-// Attributes have no such word before them. A rule with wildcards for these permits no more than it
-// says: debugging attributes write any register.
+// Rules for other attributes have none of these prefixes. A rule with wildcards matches names of
+// its own kind only, because debug attributes can write any register.
 constexpr std::array<std::string_view, 4> kKinds{"buffer:", "debug:", "trigger:", "play:"};
 
 std::string_view kind_of(std::string_view rule)

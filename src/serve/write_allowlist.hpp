@@ -8,14 +8,14 @@
 
 namespace iio_stream::serve {
 
-/// The rules that say what clients may write.
+/// Decides, by the rules of --allow, which writes of clients are permitted.
 class WriteAllowlist {
 public:
-    /// Throws a usage Error for a rule that can match nothing.
+    /// Throws a usage Error for a rule that cannot match anything.
     explicit WriteAllowlist(std::vector<std::string> rules);
 
-    /// What a request would write, as a rule names it: "ad9361-phy/in_voltage0/hardwaregain",
-    /// "play:dac".
+    /// The name that a rule must match to permit the request, such as
+    /// "ad9361-phy/in_voltage0/hardwaregain" or "play:dac".
     static std::string name_of(const Tree::Device& device, const Request& request);
     bool permits(const Tree::Device& device, const Request& request) const;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The XML that a libiio 0.x client makes its context of. Elements and attributes are those of
+// The XML from which a libiio 0.x client creates its context. Elements and attributes follow
 // libiio's own DTD.
 #include "serve/xml.hpp"
 
@@ -15,7 +15,7 @@ namespace iio_stream::serve {
 
 namespace {
 
-// libiio has libxml2 validate, which complains on the client's stderr where there is no DTD.
+// libiio validates the XML with libxml2, which complains on the client's stderr if there is no DTD.
 constexpr const char* kHead =
     "<?xml version=\"1.0\" encoding=\"utf-8\"?>"
     "<!DOCTYPE context ["
@@ -52,7 +52,7 @@ std::string escaped(std::string_view text)
         case '"':
             out += "&quot;";
             break;
-        default: // XML 1.0 has no other control characters
+        default: // XML 1.0 forbids almost all other control characters
             out += static_cast<unsigned char>(c) >= ' ' || c == '\t' || c == '\n' ? c : '?';
         }
     return out;
@@ -68,7 +68,7 @@ std::string element(const char* tag, const std::string& pairs)
     return std::string("<") + tag + pairs + " />";
 }
 
-// "scale" in the channel's scan element is its attribute when the tree was read.
+// "scale" in a scan element is the value of the channel's attribute when the XML is made.
 std::string scale_of(const std::string& dir, const iio::DeviceNode::Channel& channel)
 {
     for (const iio::DeviceNode::Attribute& attribute : channel.attributes) {

@@ -7,7 +7,7 @@
 
 namespace iio_stream::serve {
 
-/// The tree in libiio 0.x's XML.
+/// Returns the tree as XML for libiio 0.x.
 std::string xml_of(const Tree& tree);
 
 } // namespace iio_stream::serve
