@@ -7,10 +7,10 @@ namespace iio_stream::sim {
 
 inline constexpr OptionTable kOptions{
     Option{"pattern", OptionType::choice, "ramp|lanes|stamp|tone|noise", "", "ramp",
-           "What the samples are"},
+           "Test pattern of the samples"},
     Option{"format", OptionType::text, "FORMAT", "", "ci16_le",
            "Sample format, such as ci16_le, cf32_le or ri16_le"},
-    Option{"channels", OptionType::text, "NAME,NAME…", "", "as the format says",
+    Option{"channels", OptionType::text, "NAME,NAME…", "", "from the format",
            "Names of the channels, separated by commas"},
     Option{"rate", OptionType::rate, "RATE", "S/s", "1M",
            "Sample rate in samples per second; 0 = as fast as possible", OptionSide::both,
@@ -26,9 +26,8 @@ inline constexpr OptionTable kOptions{
     Option{"stall_for", OptionType::time, "TIME", "s", "100ms", "How long stall_at= lasts"},
     Option{"unplug_at", OptionType::size, "N", "samples", "never",
            "Fail with ENODEV at this place in the stream"},
-    Option{
-        "silent", OptionType::on_off, "", "", "off",
-        "Hide the losses made by drop_at=, so that the summary is wrong: to try what finds them"},
+    Option{"silent", OptionType::on_off, "", "", "off",
+           "Do not report losses, so that the summary is wrong: for testing other loss detectors"},
 };
 
 } // namespace iio_stream::sim

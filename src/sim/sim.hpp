@@ -5,7 +5,7 @@
 
 namespace iio_stream::sim {
 
-/// "sim:", an ADC in the process.
+/// The scheme "sim:", a simulated ADC inside this process.
 Scheme scheme();
 
 } // namespace iio_stream::sim

@@ -20,7 +20,7 @@ std::uint64_t samples_in(std::int64_t ns, double rate)
     return ns <= 0 ? 0 : static_cast<std::uint64_t>(static_cast<double>(ns) * 1e-9 * rate);
 }
 
-// May be negative: samples are complex.
+// The frequency can be negative because the samples are complex.
 double parse_tone(std::string_view text)
 {
     const bool below = text.starts_with('-');
@@ -42,7 +42,7 @@ Settings Settings::from(Options& options)
     if (frequency && s.pattern == detail::Pattern::tone && s.format.sample_rate > 0 &&
         std::abs(s.frequency) > s.format.sample_rate / 2)
         fail_usage("frequency=" + *frequency + " is above half the rate",
-                   "it is the tone's, between -rate/2 and rate/2; sim: has no mixer");
+                   "a tone is between -rate/2 and rate/2; sim: has no mixer");
     s.seed = parse_size("seed", options.take_or_standard(kOptions["seed"]));
     if (const auto at = options.take(kOptions["drop_at"]))
         s.drop_at = parse_size("drop_at", *at);
@@ -122,7 +122,8 @@ void SimSource::submit(EmptyBlock block, std::size_t bytes)
     schedule();
 }
 
-// The block at the front is the next to be filled: when will it be full, and what is lost in it?
+// Computes when the front block, which is filled next, will be full, and which samples are lost in
+// it.
 void SimSource::schedule()
 {
     const std::uint64_t samples = queue_.front().bytes / settings_.format.sample_bytes;
@@ -139,8 +140,8 @@ void SimSource::schedule()
         timer_.set(due_ns_);
 }
 
-// The bytes of the block at the front that can be handed out at this time. A block with a loss in
-// it is handed out when it is full.
+// Returns how many bytes of the front block can be handed out at `now_ns`. A block with a loss in
+// it is handed out only when it is full.
 std::size_t SimSource::bytes_wanted(std::int64_t now_ns) const
 {
     const std::size_t all = queue_.front().bytes;
@@ -153,7 +154,8 @@ std::size_t SimSource::bytes_wanted(std::int64_t now_ns) const
     return std::min(all, static_cast<std::size_t>(samples) * settings_.format.sample_bytes);
 }
 
-// One loss per block: a fault at a sample that is already lost, or in another block, waits.
+// Applies at most one loss per block. A second fault in this block, or one at a sample that is
+// already lost, takes effect in the next block.
 void SimSource::run_faults(std::uint64_t samples)
 {
     const auto is_due = [&](std::uint64_t at) { return at < sample_ + samples; };
@@ -221,10 +223,10 @@ Scheme scheme()
         "sim",
         [](Uri& uri) -> std::unique_ptr<Source> {
             if (!uri.rest.empty())
-                fail_usage("sim:" + uri.rest + ": sim: has no name",
+                fail_usage("sim:" + uri.rest + ": sim: takes no name",
                            uri.rest.find('=') != std::string::npos
                                ? "did you mean 'sim: " + uri.rest + "'?"
-                               : "its options are words of their own: sim: pattern=tone");
+                               : "options follow as separate words: sim: pattern=tone");
             return std::make_unique<SimSource>(Settings::from(uri.options));
         },
         {},

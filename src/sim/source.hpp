@@ -12,21 +12,21 @@ namespace iio_stream::sim {
 /// The options of "sim:".
 struct Settings {
     detail::Pattern pattern = detail::Pattern::ramp;
-    Format format; ///< sample_rate 0 = as fast as it is read
+    Format format; ///< sample_rate 0: as fast as samples are read
     double frequency = 0;
     std::uint64_t seed = 1;
     std::uint64_t drop_at = kUnknown, drop = 0; ///< `drop` samples are lost at sample `drop_at`
-    std::uint64_t stall_at = kUnknown;          ///< at that sample the source pauses …
-    std::int64_t stall_ns = 0;          ///< … this long, and loses what it makes meanwhile
-    std::uint64_t unplug_at = kUnknown; ///< at that sample the device is gone
-    bool silent = false;                ///< do not report losses: for testing what finds them
+    std::uint64_t stall_at = kUnknown;          ///< sample at which the source pauses
+    std::int64_t stall_ns = 0;                  ///< length of that pause, whose samples are lost
+    std::uint64_t unplug_at = kUnknown;         ///< sample at which the device disappears (ENODEV)
+    bool silent = false; ///< do not report losses, to test other loss detectors
 
     static Settings from(Options& options);
 };
 
-/// An ADC without a FIFO, paced by CLOCK_MONOTONIC: a sample that finds no block is lost and
-/// counted. The pattern follows the device's own sample index, so it shows each loss. Owns: a
-/// timer; borrows nothing. Thread: as Source says.
+/// A simulated ADC without a FIFO, paced by CLOCK_MONOTONIC. A sample that arrives while no block
+/// is queued is lost and counted. The pattern follows the device's own sample index, so it shows
+/// each loss. Owns: a timer; borrows nothing. Thread: as documented for Source.
 class SimSource final : public Source {
 public:
     explicit SimSource(Settings settings);
@@ -59,12 +59,13 @@ private:
     detail::FillQueue queue_;
     sys::Timer timer_;
     bool running_ = false, dropped_ = false, stalled_ = false, unplugged_ = false;
-    bool flushing_ = false; ///< the block at the front is wanted, full or not
+    bool flushing_ = false; ///< the front block is handed out even if it is not full
     std::int64_t start_ns_ = 0;
-    std::int64_t due_ns_ = 0;  ///< when the block at the front is full
-    std::int64_t part_ns_ = 0; ///< when it is handed out although it is not full; 0 = never
-    std::uint64_t sample_ = 0; ///< the device's next sample for the block at the front
-    std::uint64_t jump_after_ = 0, jump_ = 0; ///< a loss inside the next block
+    std::int64_t due_ns_ = 0;  ///< time at which the front block is full; 0: at once
+    std::int64_t part_ns_ = 0; ///< time at which it is handed out although not full; 0: never
+    std::uint64_t sample_ = 0; ///< device's index of the front block's first sample
+    /// A loss in the front block: samples before it, samples lost.
+    std::uint64_t jump_after_ = 0, jump_ = 0;
 };
 
 } // namespace iio_stream::sim
