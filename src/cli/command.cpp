@@ -17,7 +17,8 @@ namespace iio_stream::cli {
 
 namespace {
 
-/// Words have no name of their own: the usage line and the list show their form.
+/// Shows positional arguments by their form in the usage line and in the list, because they have no
+/// name that the user types.
 class HelpFormatter final : public CLI::Formatter {
 public:
     std::string make_usage(const CLI::App* app, std::string name) const override
@@ -51,7 +52,8 @@ Parser::Parser(const std::string& name, const std::string& description, const st
 
 namespace {
 
-// "--json out.json": the value of a flag follows its =, and the name would be an endpoint's.
+// Joins "--json out.json" to "--json=out.json". CLI11 takes the value of a flag only after "=", and
+// the file name alone would be an endpoint.
 void join_json_file(std::vector<std::string>& arguments)
 {
     for (std::size_t i = 0; i + 1 < arguments.size() && arguments[i] != "--"; ++i)
@@ -61,10 +63,11 @@ void join_json_file(std::vector<std::string>& arguments)
         }
 }
 
-// The one argument by which options_of() asks a command for its options.
+// The sole argument with which options_of() makes a command list its options.
 constexpr const char* kListOptions = "--list-options";
 
-// "--freq" and "--frequency": an option of an endpoint is no option of a command.
+// Whether `key` is the name of `option`, an option of an endpoint, or an abbreviation of the name.
+// The user wrote it like an option of the command: "--frequency", "--freq".
 bool is_meant(const Option& option, const std::string& key)
 {
     constexpr std::size_t kShortest = 3;
@@ -78,17 +81,17 @@ std::string hint_for(const std::string& name, const std::vector<std::string>& kn
         for (const Scheme& scheme : schemes())
             for (const Option& option : options_of(scheme))
                 if (is_meant(option, key))
-                    return "it is an option of an endpoint, and comes after it: " + scheme.name +
+                    return "this is an option of an endpoint and follows it: " + scheme.name +
                            ": " + usage_of(option);
     return suggest(name, known);
 }
 
-// Ours for the letters of iio_readdev, and of rtl_sdr and its like.
+// The iio-stream equivalent of a short option of iio_readdev, rtl_sdr or a similar program.
 std::string other_programs_option(const CLI::App& app, const std::string& word)
 {
     if (word == "-u" && app.get_option_no_throw("--uri") != nullptr)
         return "--uri URI";
-    if (app.get_option_no_throw("--samples") == nullptr) // it does not stream
+    if (app.get_option_no_throw("--samples") == nullptr) // the command does not stream
         return "see --help";
     constexpr std::pair<std::string_view, const char*> kOptions[] = {
         {"u", "uri=URI after iio:DEVICE"},
@@ -100,7 +103,7 @@ std::string other_programs_option(const CLI::App& app, const std::string& word)
         {"f", "frequency=FREQUENCY after the device"},
         {"r", "rate=RATE after the device"},
         {"g", "gain=GAIN after the device"},
-        {"o", "the file is a word of its own, after the source and its options"}};
+        {"o", "the file is a separate argument, after the source and its options"}};
     for (const auto& [letter, ours] : kOptions)
         if (word.substr(1) == letter)
             return ours;
@@ -134,7 +137,7 @@ std::vector<CommandOption> options_of(const Command& command)
 
 std::string Parser::such_as() const
 {
-    const std::size_t last = example_.rfind("&& "); // of several commands, this one's
+    const std::size_t last = example_.rfind("&& "); // this command is the last one in its example
     return "such as: " + (last == std::string::npos ? example_ : example_.substr(last + 3));
 }
 
@@ -152,11 +155,11 @@ void Parser::parse(std::vector<std::string> arguments)
         if (word->empty() && word != arguments.begin() && word < end &&
             (word - 1)->starts_with("--"))
             fail_usage(*(word - 1) + " is followed by an empty value",
-                       "leave it out, or give it one");
+                       "omit it, or give it a value");
         if (!name.starts_with("--") || name.size() == 2)
             continue;
         if (word < end && word->ends_with('=') && word->size() == name.size() + 1)
-            fail_usage(name + "= has no value", "leave it out, or give it one");
+            fail_usage(name + "= has no value", "omit it, or give it a value");
         const bool exists = std::find(known.begin(), known.end(), name) != known.end();
         if (word > end && exists)
             fail_usage(name + " comes after --, where nothing is an option",
@@ -165,7 +168,7 @@ void Parser::parse(std::vector<std::string> arguments)
             fail_usage("there is no option " + name, hint_for(name, known));
     }
     join_json_file(arguments);
-    std::reverse(arguments.begin(), arguments.end()); // as CLI11 wants a vector
+    std::reverse(arguments.begin(), arguments.end()); // CLI11 expects a reversed vector
     try {
         app_.parse(arguments);
     } catch (const CLI::CallForHelp&) {
@@ -177,7 +180,7 @@ void Parser::parse(std::vector<std::string> arguments)
         const std::string word = app_.remaining()[0];
         if (word.starts_with("-"))
             fail_usage("there is no option " + word, other_programs_option(app_, word));
-        fail_usage("'" + word + "' is one argument too many", such_as());
+        fail_usage("unexpected argument '" + word + "'", such_as());
     } catch (const CLI::ArgumentMismatch& error) { // "--samples: 1 required N missing"
         const std::string name =
             std::string(error.what()).substr(0, std::string(error.what()).find(':'));
@@ -201,7 +204,7 @@ void refuse_recording(const char* option, const std::string& path,
 {
     namespace fs = std::filesystem;
     const auto real = [](const std::string& any) {
-        std::error_code error; // a pipe by /dev/stdout has no other name
+        std::error_code error; // /dev/stdout has no canonical name if it is a pipe
         const fs::path name = fs::weakly_canonical(fs::absolute(any), error);
         return error ? fs::path(any) : name;
     };
@@ -212,8 +215,8 @@ void refuse_recording(const char* option, const std::string& path,
     if (name.ends_with(".sigmf-meta") || name.ends_with(".sigmf-data") ||
         name.ends_with(".journal") || std::any_of(others.begin(), others.end(), is_own))
         fail_usage(std::string(option) + "=" + path +
-                       " is another file of this command, or of a recording",
-                   "give it a name of its own");
+                       " is already used by this command, or belongs to a recording",
+                   "use a different name");
 }
 
 void require_folder(const std::string& path)
@@ -227,7 +230,7 @@ void require_folder(const std::string& path)
 void print_json(const std::string& object, const std::string& where)
 {
     if (where == "true") {
-        print_json_line(stdout, object); // main() checks whether it was written
+        print_json_line(stdout, object); // main() reports a failed write
         return;
     }
     refuse_recording("--json", where, {});

@@ -10,14 +10,14 @@
 
 namespace iio_stream::cli {
 
-/// A subcommand; each has a file of its own.
+/// A subcommand of iio-stream.
 struct Command {
     const char* name;
     const char* summary; ///< for the list of commands
     int (*run)(std::vector<std::string> arguments);
 };
 
-/// All of them, in the order of the help.
+/// All subcommands, in the order in which the help lists them.
 std::span<const Command> commands();
 
 int help_command(std::vector<std::string> arguments);
@@ -37,10 +37,10 @@ int archive_command(std::vector<std::string> arguments);
 int serve_command(std::vector<std::string> arguments);
 int run_command(std::vector<std::string> arguments);
 
-/// What `iio-stream --help` prints.
+/// Prints the text of `iio-stream --help`.
 void print_help();
 
-/// An option of a command, or a positional argument, as its parser knows it.
+/// An option or a positional argument of a command, as its parser defines it.
 struct CommandOption {
     std::string name;  ///< "--duration", or "endpoints" for a positional argument
     std::string value; ///< "TIME", "mark|stop"; empty if it takes none
@@ -48,20 +48,21 @@ struct CommandOption {
 };
 std::vector<CommandOption> options_of(const Command& command);
 
-/// Thrown when a command has already answered, such as --help: its exit status.
+/// Thrown when parsing the arguments completes the command, as for --help. Contains the exit
+/// status.
 struct Answered {
     int status;
 };
 
-/// A CLI11 parser with our conventions: an example in --help, no --help-all, errors as usage
-/// Errors.
+/// A CLI11 parser with the conventions of iio-stream: --help shows an example, --help-all does not
+/// exist, and errors are usage Errors.
 class Parser {
 public:
     Parser(const std::string& name, const std::string& description, const std::string& example);
     CLI::App& app() noexcept { return app_; }
     /// Throws a usage Error that names the nearest option, or Answered for --help.
     void parse(std::vector<std::string> arguments);
-    /// "such as: iio-stream …": the hint where something is missing.
+    /// The hint for a missing argument: "such as: iio-stream …".
     std::string such_as() const;
 
 private:
@@ -69,23 +70,24 @@ private:
     std::string example_;
 };
 
-/// Throws a usage Error if the file that `option` is to write is a recording's, or one of the
-/// others.
+/// Throws a usage Error if `path`, the file that `option` writes, belongs to a recording or is one
+/// of `others`.
 void refuse_recording(const char* option, const std::string& path,
                       const std::vector<std::string>& others);
-/// Throws a storage Error if the file would be in no folder.
+/// Throws a storage Error if the folder of `path` does not exist.
 void require_folder(const std::string& path);
-std::string host_name(); ///< "localhost" if it has none
+std::string host_name(); ///< "localhost" if the host has no name
 
-/// One JSON object to where --json says ("true" = stdout, otherwise a file).
+/// Writes one JSON object to the destination of --json: stdout if `where` is "true", otherwise the
+/// file `where`. Throws a storage Error if the file cannot be written.
 void print_json(const std::string& object, const std::string& where);
 
-/// SIGINT, SIGTERM and SIGHUP call `handler` from here on, except those already ignored when the
-/// program started: `nohup` and a shell's `&` rely on that.
+/// Installs `handler` for SIGINT, SIGTERM and SIGHUP. A signal that is already ignored stays
+/// ignored, as `nohup` and a shell's `&` require.
 void on_end_signals(void (*handler)(int)) noexcept;
 
-/// Prints "iio-stream: record: open x: Permission denied (hint)" to stderr; returns its exit
-/// status.
+/// Prints "iio-stream: record: open x: Permission denied (hint)" to stderr. Returns the error's
+/// exit status.
 int print_error(const std::string& command, const Error& error);
 
 } // namespace iio_stream::cli

@@ -36,7 +36,7 @@ constexpr std::array kCommands{
     cli::Command{"gadget", "set up this board as a USB device, remove it, or show its state",
                  &cli::gadget_command},
     cli::Command{"serve",
-                 "serve this machine's devices to libiio 0.x programs on others, as iiod does",
+                 "serve this machine's devices to remote libiio 0.x programs, as iiod does",
                  &cli::serve_command},
     cli::Command{"run", "run a program written for libiio 0.x on this engine", &cli::run_command}};
 
@@ -62,15 +62,16 @@ const cli::Command& find(const std::string& name)
     fail_usage("there is no command '" + name + "'", suggest(name, names));
 }
 
-// The output of a command may not have been written: a full disk, a pipe without a reader.
+// Reports output that could not be written, for example because the disk is full or nobody reads
+// the pipe. Returns the exit status.
 int close_output(const std::string& name, int status)
 {
     errno = 0;
     const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
-    if (written || errno == EBADF) // started without a stdout: no one wants to know
+    if (written || errno == EBADF) // without a stdout, nobody expects output
         return status;
     if (errno == 0 &&
-        ::write(STDOUT_FILENO, "\n", 1) == 1) // it failed earlier: the same write again says why
+        ::write(STDOUT_FILENO, "\n", 1) == 1) // an earlier write failed: another one sets errno
         errno = EIO;
     const int error_status =
         cli::print_error(name, Error(Fault::storage, errno, "write", "stdout"));
@@ -82,7 +83,7 @@ int close_output(const std::string& name, int status)
 int main(int argc, char** argv)
 {
     std::signal(SIGPIPE, SIG_IGN); // a closed pipe is an ordinary write error
-    std::signal(SIGXFSZ, SIG_IGN); // so is a file size limit, on any thread
+    std::signal(SIGXFSZ, SIG_IGN); // so is exceeding a file size limit, on any thread
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h") {
         cli::print_help();

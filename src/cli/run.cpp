@@ -24,8 +24,8 @@ namespace {
 std::atomic<Session*> g_session{nullptr};
 std::atomic<int> g_signals{0};
 
-// timeout(1) and some supervisors send SIGTERM twice, to the command and to its group: only a
-// repeated Ctrl-C ends the process at once.
+// timeout(1) and some supervisors send SIGTERM twice, to the command and to its process group.
+// Therefore only a SIGINT that follows another signal ends the process at once.
 void end_session(int number)
 {
     if (++g_signals > 1 && number == SIGINT)
@@ -34,15 +34,16 @@ void end_session(int number)
         session->request_stop();
 }
 
-/// While it lives, SIGINT, SIGTERM and SIGHUP end the session. A SIGINT after any of them ends the
-/// process, even after the session: the summary may be stuck in a pipe without a reader.
+/// While a SignalScope exists, SIGINT, SIGTERM and SIGHUP end the session. A SIGINT after any of
+/// them ends the process, even after the session has ended: the output of the summary might block
+/// on a pipe that nobody reads.
 class SignalScope {
 public:
     explicit SignalScope(Session& session)
     {
         g_session = &session;
         on_end_signals(&end_session);
-        if (g_signals > 0) // it came between two sessions
+        if (g_signals > 0) // a signal arrived between two sessions
             session.request_stop();
     }
     SignalScope(const SignalScope&) = delete;
@@ -64,7 +65,8 @@ void warn_of_dangers(const std::string& command, const Pipeline& pipeline)
     }
 }
 
-// A device plays what it is given, at its own rate: warns if that differs, or is unknown.
+// A device plays samples at its own rate. Warns if that rate or the rate of the recording is
+// unknown, because the two might differ.
 void warn_of_rates(const Pipeline& pipeline)
 {
     const double recorded = pipeline.format().sample_rate;
@@ -74,10 +76,9 @@ void warn_of_rates(const Pipeline& pipeline)
             continue;
         const double played = sink.playback->rate.value_or(0);
         const std::string at = played > 0 ? human_count(played) + "S/s" : "an unknown rate";
-        print_line(stderr, "iio-stream: play: the samples are %s; the device plays at %s",
-                   recorded > 0 ? ("of " + human_count(recorded) + "S/s").c_str()
-                                : "of an unknown rate",
-                   at.c_str());
+        print_line(
+            stderr, "iio-stream: play: the samples were recorded at %s; the device plays at %s",
+            recorded > 0 ? (human_count(recorded) + "S/s").c_str() : "an unknown rate", at.c_str());
     }
 }
 
@@ -89,7 +90,7 @@ Summary failed_before_start(const PipelineConfig& config, const Error& error)
         summary.sinks.push_back(sink.text());
     summary.sink_reports.resize(config.sinks.size());
     summary.stats.sinks.resize(config.sinks.size());
-    // The user gave up waiting for a peer that did not come.
+    // Whether the user interrupted the wait for a peer.
     const bool interrupted = g_signals > 0 && error.code().value() == ECANCELED;
     summary.ended = interrupted ? "signal" : "error";
     if (!interrupted)
@@ -122,7 +123,7 @@ std::vector<Summary> run(const std::string& command, std::vector<PipelineConfig>
     const Thresholds thresholds = options.thresholds();
     Session session;
     std::vector<Summary> summaries;
-    std::optional<Error> mishap; // an error of ours, while the streams were fine
+    std::optional<Error> mishap; // an error outside the streams, such as a failed write of metrics
     std::optional<EventLog> events;
     try {
         events.emplace(options.events, names_of_sources(pipelines));
@@ -180,17 +181,18 @@ int report(const std::string& command, const std::vector<Summary>& summaries,
     std::string last_error;
     for (const Summary& summary : summaries) {
         samples_on_stdout = samples_on_stdout || to_stdout(summary);
-        // The first that applies, in the order 2, 3, 5, 4, 1.
+        // The status is the first of 2, 3, 5, 4 and 1 that applies.
         static constexpr int kOrder[] = {0, 1, 4, 5, 3, 2};
         const auto rank = [](int s) { return std::find(kOrder, kOrder + 6, s) - kOrder; };
         if (rank(exit_status(summary)) > rank(status))
             status = exit_status(summary);
         if (summary.error && last_error != summary.error->what()) {
-            last_error = summary.error->what(); // several pipelines, one error
+            last_error = summary.error->what(); // pipelines that share an error report it once
             (void)print_error(command, *summary.error);
         }
-        if (!summary.error && summary.ended == "gap") // status 4 has a reason, too
-            print_line(stderr, "iio-stream: %s: %s: %s after %llu, and --on-gap stop ends it there",
+        if (!summary.error && summary.ended == "gap") // explain status 4
+            print_line(stderr,
+                       "iio-stream: %s: %s: %s after sample %llu; --on-gap stop ended the stream",
                        command.c_str(), summary.source.c_str(),
                        summary.stats.underflows() != 0 ? "the device ran out of samples"
                                                        : "samples were lost",

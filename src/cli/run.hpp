@@ -9,13 +9,13 @@
 
 namespace iio_stream::cli {
 
-/// Runs pipelines together, with progress, metrics and signals as the options say; errors before
-/// the start are in the summaries as well.
+/// Runs the pipelines together. Shows progress, publishes metrics and handles signals as the
+/// options specify. The summaries also contain errors that occur before the start.
 std::vector<Summary> run(const std::string& command, std::vector<PipelineConfig> pipelines,
                          const StreamOptions& options);
 
-/// Prints summaries as the options say (JSON or text, to stdout unless samples go there) and
-/// returns the exit status.
+/// Prints the summaries as text or JSON, as the options specify, and returns the exit status. They
+/// go to stdout, or to stderr if samples go to stdout.
 int report(const std::string& command, const std::vector<Summary>& summaries,
            const StreamOptions& options, bool as_runs = false);
 

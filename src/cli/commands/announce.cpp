@@ -50,7 +50,7 @@ Announcement::~Announcement()
 {
     if (process_ < 0)
         return;
-    ::kill(process_, SIGKILL); // Avahi takes back what a client leaves
+    ::kill(process_, SIGKILL); // Avahi withdraws the service when its client exits
     while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
     }
 }
@@ -62,8 +62,8 @@ void Announcement::check()
         return;
     process_ = -1;
     print_line(stderr,
-               "iio-stream: serve: not announced: avahi-publish has ended with status %d (does "
-               "avahi-daemon run?)",
+               "iio-stream: serve: not announced: avahi-publish ended with status %d (is "
+               "avahi-daemon running?)",
                WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 

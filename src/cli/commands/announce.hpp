@@ -6,13 +6,13 @@
 
 namespace iio_stream::cli {
 
-/// Tells the local network by mDNS, as long as it lives, where a server of iiod's protocol is:
-/// `iio_info -S` and other programs of libiio then find it. Avahi's own avahi-publish does it, and
-/// waits for avahi-daemon where that does not run. Thread: one.
+/// Announces a server of iiod's protocol on the local network by mDNS while this object exists, so
+/// that `iio_info -S` and other libiio programs find the server. Runs Avahi's avahi-publish, which
+/// waits for avahi-daemon if that is not running. Thread: one.
 class Announcement {
 public:
-    /// `addresses`: the server's. Throws Error: usage if none of them can be reached from another
-    /// machine, other without avahi-publish.
+    /// `addresses`: the addresses of the server. Throws a usage Error if no other machine can reach
+    /// any of them, and an Error with Fault::other if avahi-publish cannot be started.
     explicit Announcement(const std::vector<std::string>& addresses);
     Announcement(const Announcement&) = delete;
     ~Announcement();

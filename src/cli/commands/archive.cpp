@@ -25,11 +25,11 @@ void end_archive(int)
         ::_exit(130);
 }
 
-/// The command line, as it was written.
+/// The command line, with the values as given.
 struct Words {
     std::string verb, place;
     std::vector<std::string>
-        more; ///< where push, pull and pack write to; more recordings before it
+        more; ///< the destination of push, pull and pack; more recordings for pack precede it
     std::string keep, bandwidth, retry, older, keep_size, name;
     std::vector<std::string> times;
     bool dry_run = false, indexed = false, data = false, overwrite = false;
@@ -107,7 +107,7 @@ int run_pack(const Words& words)
 }
 
 struct Verb {
-    const char *name, *target; ///< target: what else it needs, or nullptr
+    const char *name, *target; ///< target: the destination it needs, or nullptr
     int (*run)(const Words& words);
 };
 constexpr Verb kVerbs[] = {
@@ -116,7 +116,7 @@ constexpr Verb kVerbs[] = {
     {"pull", "a folder", &run_pull},           {"index", nullptr, &run_index},
     {"pack", "NAME.sigmf", &run_pack}};
 
-/// Options that one verb takes.
+/// An option that only one verb takes.
 struct Only {
     const char *option, *verb;
 };
@@ -137,11 +137,12 @@ const Verb& verb_of(const CLI::App& app, const Words& words)
             fail_usage("archive " + words.verb + " takes no " + one.option,
                        std::string("it is for ") + one.verb);
     if (verb->target != nullptr && words.more.empty())
-        fail_usage("archive " + words.verb + " " + words.place + ": where to?", verb->target);
+        fail_usage("archive " + words.verb + " " + words.place + " has no destination",
+                   verb->target);
     const std::size_t most = verb->target == nullptr ? 0 : 1;
     if (words.more.size() > most && words.verb != "pack")
         fail_usage("archive " + words.verb + " takes " + (most == 0 ? "one place" : "two places") +
-                   ", and '" + words.more[most] + "' is another");
+                   ", so '" + words.more[most] + "' is unexpected");
     return *verb;
 }
 
@@ -157,12 +158,12 @@ void add_options(CLI::App& app, Words& words)
         ->required();
     app.add_option(
            "to", words.more,
-           "where push uploads it, s3://BUCKET/PREFIX, the folder for pull, or for pack more "
-           "recordings and the archive, NAME.sigmf")
+           "the destination: s3://BUCKET/PREFIX for push, a folder for pull; for pack, more "
+           "recordings and then the archive, NAME.sigmf")
         ->type_name("[TO]…");
     app.add_option("--keep", words.keep,
-                   "push: which of the stored recordings stay here: all, none, last:100Gi, "
-                   "last:24h; default all")
+                   "push: the stored recordings to keep here: all, none, last:100Gi, last:24h; "
+                   "default all")
         ->type_name("RULE");
     app.add_option("--bandwidth", words.bandwidth, "push: send at most this much per second (10Mi)")
         ->type_name("SIZE");
@@ -172,21 +173,24 @@ void add_options(CLI::App& app, Words& words)
     app.add_option("--keep-size", words.keep_size,
                    "prune: remove the oldest parts beyond this size (1Ti)")
         ->type_name("SIZE");
-    app.add_flag("--dry-run", words.dry_run, "prune: say what would go, and remove nothing");
+    app.add_flag("--dry-run", words.dry_run,
+                 "prune: show what would be removed, and remove nothing");
     app.add_option("--time", words.times,
-                   "pull: parts with samples of that time (UTC, 2026-11-26T23:00); -: no limit")
+                   "pull: only parts with samples in this time range (UTC, 2026-11-26T23:00); - "
+                   "means no limit")
         ->type_name("FROM TO")
         ->expected(2);
-    app.add_option("--name", words.name, "pull: recordings of that name, with * and ? (roof*)")
+    app.add_option("--name", words.name,
+                   "pull: only recordings of this name, with the wildcards * and ? (roof*)")
         ->type_name("PATTERN");
     app.add_flag("--indexed", words.indexed,
-                 "list: quickly, what archive index found when it last ran");
+                 "list: quickly show what archive index found when it last ran");
     app.add_flag("--data", words.data,
                  "verify: read all samples, and compare those whose metadata have no hash with the "
                  "store's MD5");
     app.add_flag("--overwrite", words.overwrite, "pack: replace an archive of that name");
     app.add_option("--retry", words.retry,
-                   "ask a store that is away or busy again for this long; default 5min")
+                   "retry this long if the store is unreachable or busy; default 5min")
         ->type_name("TIME");
     app.add_flag("--json", words.output.json,
                  "print the summary as one JSON object, or write it to =FILE");
@@ -244,17 +248,16 @@ int archive_command(std::vector<std::string> arguments)
     Parser parser("archive",
                   "Recordings in S3-compatible object storage, or in a folder:\n"
                   "  push FOLDER s3://BUCKET/PREFIX   uploads the closed recordings of a folder\n"
-                  "  list PLACE                       says what is there\n"
+                  "  list PLACE                       lists what is there\n"
                   "  verify PLACE                     checks sizes, hashes, and that parts follow "
                   "one another\n"
                   "  prune PLACE                      removes the oldest parts, by age or by size\n"
                   "  pull PLACE FOLDER                fetches parts into a folder\n"
-                  "  index PLACE                      gathers what all metadata say in one object, "
+                  "  index PLACE                      collects all metadata in one object, "
                   "for list --indexed\n"
                   "  pack RECORDING… NAME.sigmf       writes a SigMF archive, a tar file\n"
-                  "Address and credentials are those of other S3 clients (AWS_ENDPOINT_URL, "
-                  "AWS_ACCESS_KEY_ID,\n"
-                  "~/.aws/credentials).",
+                  "Address and credentials come from the same places as for other S3 clients\n"
+                  "(AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID, ~/.aws/credentials).",
                   "iio-stream record sim: roof rotate_bytes=1Mi overwrite=on --duration 1s && "
                   "iio-stream archive list .");
     Words words;

@@ -14,7 +14,7 @@
 
 namespace iio_stream::cli {
 
-/// What all verbs of `iio-stream archive` take.
+/// The output options that all verbs of `iio-stream archive` take.
 struct ArchiveOutput {
     std::string json; ///< as for print_json(); "" or "false": text
     bool quiet = false;
@@ -22,19 +22,21 @@ struct ArchiveOutput {
     bool wants_json() const { return !json.empty() && json != "false"; }
 };
 
-/// Runs a verb: the Error that it throws or returns. A usage Error goes on to the caller. Meanwhile
-/// Ctrl-C and SIGTERM make is_archive_ended() true, and a second one ends the program.
+/// Runs a verb and returns the Error that it throws or returns. Rethrows a usage Error. While the
+/// verb runs, SIGINT, SIGTERM and SIGHUP make is_archive_ended() true, and a second signal ends the
+/// program.
 std::optional<Error> run_archive(const std::function<std::optional<Error>()>& verb);
 bool is_archive_ended() noexcept;
 
-/// What a verb has done.
+/// The result of a verb.
 struct ArchiveResult {
     std::string verb;
-    Json report; ///< what the JSON object has besides "schema", "command" and "error"
+    Json report; ///< the JSON object without "schema", "command" and "error"
     std::vector<ArchiveProblem> problems;
     std::optional<Error> error;
 };
-/// Prints it; `text` is called where it is not to be JSON. Returns the exit status.
+/// Prints the result and returns the exit status. Calls `text` to print it if neither --json nor
+/// --quiet is given.
 int report_archive(const ArchiveResult& result, const ArchiveOutput& output,
                    const std::function<void()>& text);
 

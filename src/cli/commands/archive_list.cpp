@@ -44,7 +44,7 @@ struct Totals {
     }
 };
 
-using AsOf = std::optional<std::int64_t>; ///< as IndexedListing::as_of_ns, of a list by the index
+using AsOf = std::optional<std::int64_t>; ///< IndexedListing::as_of_ns; nullopt without --indexed
 
 Json listing_json(const ArchiveConfig& config, const ArchiveListing& found, const AsOf& as_of)
 {
@@ -79,7 +79,7 @@ std::string hertz_text(const std::optional<double>& value, const char* unit)
 {
     if (!value)
         return "-";
-    const std::string count = human_count(*value); // with a space before its prefix, if it has one
+    const std::string count = human_count(*value); // contains a space if it has a prefix
     return count + (count.find(' ') == std::string::npos ? " " : "") + unit;
 }
 
@@ -138,7 +138,7 @@ void print_listing(const ArchiveConfig& config, const ArchiveListing& found, con
         print_line(stdout, "damaged: %s: %s", one.name.c_str(), one.what.c_str());
     const Totals totals(found);
     const std::string when = as_of ? "; as of " + format_utc(*as_of / kNs * kNs) +
-                                         ", when `iio-stream archive index` looked"
+                                         ", when `iio-stream archive index` last ran"
                                    : "";
     print_line(stdout, "%s: %s in %s, %s; %zu unfinished, %zu damaged%s", config.place.c_str(),
                counted(found.recordings.size(), "recording").c_str(),

@@ -33,7 +33,7 @@ void print_pruned(const PruneConfig& config, const PruneReport& report)
 {
     const char* const what = config.dry_run ? "would remove" : "removed";
     for (const PrunedPart& part : report.removed)
-        print_line(stdout, "%s %s, %s, of %s", what, part.name.c_str(),
+        print_line(stdout, "%s %s, %s, recorded until %s", what, part.name.c_str(),
                    size_text(part.bytes).c_str(), format_utc(part.end_ns).c_str());
     print_line(stdout, "%s: %s %s, %s; %s, %s, %s", config.archive.place.c_str(), what,
                counted(report.removed.size(), "part").c_str(),

@@ -63,7 +63,7 @@ int archive_push(const PushConfig& config, const ArchiveOutput& output)
                              (last.problems.size() == 1 ? " is" : " are") + " not stored");
         if (is_archive_ended())
             return Error(Fault::other, EINTR, "push", config.folder,
-                         "ended early; push again to go on");
+                         "ended early; push again to continue");
         return {};
     });
     for (const std::string& problem : last.problems)

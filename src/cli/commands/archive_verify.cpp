@@ -32,7 +32,7 @@ void print_verified(const VerifyConfig& config, const ArchiveVerification& verif
         config.data ? std::to_string(verification.good_in_store) + " by the store's checksum, "
                     : "";
     print_line(stdout,
-               "%s: %s in %s: %llu of good hash, %s%llu without one; %s read; %llu certain and "
+               "%s: %s in %s: %llu with a good hash, %s%llu without one; %s read; %llu certain and "
                "%llu possible losses; "
                "%zu unfinished",
                config.archive.place.c_str(), counted(verification.recordings, "recording").c_str(),

@@ -33,10 +33,10 @@ int attr_command(std::vector<std::string> arguments)
     std::vector<std::string> value;
     parser.app().add_option("verb", verb, "what to do")->type_name("get|set|list")->required();
     parser.app()
-        .add_option("path", path, "the attribute; for list DEVICE or DEVICE/CHANNEL")
+        .add_option("path", path, "the attribute; for list, DEVICE or DEVICE/CHANNEL")
         ->type_name("DEVICE[/CHANNEL]/NAME")
         ->required();
-    parser.app().add_option("value", value, "for set")->type_name("[VALUE]");
+    parser.app().add_option("value", value, "the value to set")->type_name("[VALUE]");
     parser.app()
         .add_option("--uri", uri, "libiio context: local:, ip:ADDRESS, usb:…")
         ->type_name("URI");
@@ -44,7 +44,7 @@ int attr_command(std::vector<std::string> arguments)
     if (const std::size_t most = verb == "set" ? 1 : 0; value.size() > most) {
         for (const std::string& word : value)
             path += "/" + word;
-        fail_usage("'" + value[most] + "' is one word too many",
+        fail_usage("unexpected argument '" + value[most] + "'",
                    "device, channel and attribute are one word: " + path);
     }
     if (verb == "list")

@@ -11,7 +11,8 @@ namespace iio_stream::cli {
 
 namespace {
 
-/// "block-size=64Ki..8Mi,blocks=2..32": each a range of powers of two, or one value.
+/// The values of --sweep: "block-size=64Ki..8Mi,blocks=2..32". Each is a single value, or a range
+/// in which each value is twice the previous one.
 struct Sweep {
     std::vector<std::size_t> block_sizes{0}, blocks{0};
 
@@ -42,7 +43,7 @@ Sweep Sweep::parse(const std::string& text)
         const std::size_t equals = part.find('=');
         const std::string key = part.substr(0, equals);
         if (equals == std::string::npos || (key != "block-size" && key != "blocks"))
-            fail_usage("--sweep " + part + " is not known", "block-size=FROM..TO,blocks=FROM..TO");
+            fail_usage("--sweep " + part + " is not valid", "block-size=FROM..TO,blocks=FROM..TO");
         (key == "blocks" ? sweep.blocks : sweep.block_sizes) =
             parse_range(key, part.substr(equals + 1));
         at = comma + 1;
@@ -109,7 +110,7 @@ int bench_command(std::vector<std::string> arguments)
                 return report("bench", summaries, options, !sweep_text.empty());
         }
     if (table)
-        options.quiet = true; // the rows have said everything
+        options.quiet = true; // the table already shows the results
     return report("bench", summaries, options, !sweep_text.empty());
 }
 

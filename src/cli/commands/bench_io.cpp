@@ -32,11 +32,11 @@ std::string kernel()
     return name.release;
 }
 
-/// The rows so far, and the speed to compare all others with.
+/// The rows measured so far. The speed of each row is also given relative to that of the first.
 struct Table {
     IoBench what;
     std::vector<IoRow> rows;
-    std::vector<IoRow> alike; ///< refused for the same reason, not printed yet
+    std::vector<IoRow> alike; ///< rows with the same error, not printed yet
 
     std::optional<double> speed(const IoRow& row) const;
     std::optional<double> percent(const IoRow& row) const;
@@ -64,10 +64,11 @@ std::optional<double> Table::percent(const IoRow& row) const
 
 void Table::print_head() const
 {
-    print_line(stdout, "%s, %s in blocks of %s, %zu in flight, Linux %s. The figures hold for this",
+    print_line(stdout, "%s, %s in blocks of %s, %zu in flight, Linux %s. The figures apply to this",
                what.file.c_str(), format_size(what.bytes).c_str(),
                format_size(what.block_size).c_str(), what.depth, kernel().c_str());
-    print_line(stdout, "machine and its storage; those of an emulator say nothing about hardware.");
+    print_line(stdout,
+               "machine and its storage; figures from an emulator do not apply to hardware.");
     print_line(stdout, "%s", "");
     print_line(stdout, "%-5s %-13s %5s %-19s %9s %9s %9s %9s %8s %7s", "", "memory", "pages",
                "method", "create s", "I/O s", "close s", "MB/s", "CPU s", "percent");
@@ -153,8 +154,8 @@ std::string Table::json(bool complete) const
     return json_text(json);
 }
 
-// A combination that does not work is a finding; data that differ from what was written are a
-// failure.
+// A combination that does not work is a valid result. Only data that differ from the data written
+// are a failure.
 int status_of(const std::vector<IoRow>& rows)
 {
     for (const IoRow& row : rows)
@@ -168,10 +169,11 @@ IoBench parse_options(std::vector<std::string> arguments, std::string& json)
     Parser parser(
         "bench-io",
         "Measures how fast each kind of memory is written to a file and read from it, by "
-        "every I/O method, including the times to create and close it. A write ends when "
+        "every I/O method, including the times to create and release the memory. A write ends when "
         "the data are on the storage (fdatasync); reads start with an empty cache. All data are "
-        "verified, outside the measured time. What does not work says why. The figures hold "
-        "for this machine; those of an emulator say nothing about hardware.",
+        "verified, outside the measured time. A combination that does not work is listed with its "
+        "error. The figures apply to this machine; figures from an emulator do not apply to "
+        "hardware.",
         "iio-stream bench-io bench-io.tmp --size 4Mi --block-size 1Mi");
     IoBench what;
     std::string size, block_size, depth;
@@ -229,8 +231,8 @@ int bench_io_command(std::vector<std::string> arguments)
     else
         print_json(table.json(!failure && !g_stop), json);
     if (g_stop)
-        print_line(stderr,
-                   "iio-stream: bench-io: stopped by a signal, not all cells were measured");
+        print_line(stderr, "iio-stream: bench-io: stopped by a signal before all combinations were "
+                           "measured");
     return failure ? print_error("bench-io", *failure) : status_of(table.rows);
 }
 

@@ -15,8 +15,8 @@ namespace {
 
 std::atomic<bool> stop_check{false};
 
-// The first signal ends the run, which then restores what it has changed; a second one ends the
-// program.
+// The first signal ends the run, which then restores the settings that it changed. A second signal
+// ends the program at once.
 void on_check_signal(int)
 {
     if (stop_check.exchange(true))
@@ -47,8 +47,8 @@ int check_command(std::vector<std::string> arguments)
 {
     Parser parser(
         "check",
-        "Tests this machine and its IIO devices, in numbered checks of which each passes, fails or "
-        "is skipped.\n"
+        "Tests this machine and its IIO devices, in numbered checks, each of which passes, fails "
+        "or is skipped.\n"
         "It takes ten minutes at most, and restores every setting that it changes. The result is "
         "also\n"
         "written to check.json, without serial numbers and host names, to be attached to a report.",
@@ -65,7 +65,7 @@ int check_command(std::vector<std::string> arguments)
         ->type_name("NAME")
         ->allow_extra_args(false);
     parser.app().add_flag("--transmit", options.transmit,
-                          "enable DACs whatever the transmitter reports: it may radiate");
+                          "enable DACs even if the transmitter is not silent: it may radiate");
     parser.app().add_flag("--destructive", options.destructive,
                           "also unbind the device's driver and bind it again");
     parser.app()
@@ -85,7 +85,7 @@ int check_command(std::vector<std::string> arguments)
         list_checks();
         return 0;
     }
-    // A look at one check does not replace the report of a whole run.
+    // A run of selected checks does not replace the report of a full run.
     if (!options.only.empty() && report_file.empty())
         report_file = "none";
     const std::string file = report_file == "none" ? ""

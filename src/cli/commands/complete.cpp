@@ -11,11 +11,11 @@ namespace iio_stream::cli {
 
 namespace {
 
-/// The place of the last word among the endpoints.
+/// The position of the last word among the endpoints.
 struct Place {
-    std::size_t endpoints = 0;      ///< before it, since the last --and
-    std::string scheme;             ///< of the last of them
-    std::vector<std::string> given; ///< keys of its options
+    std::size_t endpoints = 0;      ///< before the word, since the last --and
+    std::string scheme;             ///< of the last endpoint
+    std::vector<std::string> given; ///< keys of that endpoint's options
 
     OptionSide side() const { return endpoints == 1 ? OptionSide::source : OptionSide::sink; }
 };
@@ -64,7 +64,7 @@ Place place_after(const std::vector<std::string>& words, const std::vector<Comma
     return place;
 }
 
-// The values that can be typed as they are, each after `before`.
+// Adds the values of an option that can be typed literally, each after `before`.
 void add_words(std::vector<Candidate>& found, const std::string& before, const Option& option)
 {
     for (const std::string& word : option.words())
@@ -94,7 +94,7 @@ void add_devices(std::vector<Candidate>& found)
         for (const DeviceInfo& device : devices())
             found.push_back({"iio:" + device.name, device.id});
     } catch (const Error&) {
-        // then there are none to name
+        // no devices to suggest
     }
 }
 

@@ -13,8 +13,8 @@ struct Candidate {
     std::string word, help;
 };
 
-/// How the last of these words, which follow "iio-stream", may continue. One that ends in = or : is
-/// incomplete. Nothing if it may be the name of a file.
+/// Completes the last of these words, which follow "iio-stream" on a command line. A candidate that
+/// ends in =, : or . is incomplete. Returns nothing if only a file name is possible.
 std::vector<Candidate> complete(const std::vector<std::string>& words);
 
 } // namespace iio_stream::cli

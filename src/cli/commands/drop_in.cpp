@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// run: a program that was written for libiio 0.x on our engine, by a libiio.so.0 of ours (compat/).
+// run: runs a program written for libiio 0.x on this engine, by means of the libiio.so.0 of
+// compat/.
 #include "cli/command.hpp"
 #include "cli/output/print.hpp"
 #include "iio_stream/printable.hpp"
@@ -20,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Beside the command in a build tree, and where it was installed.
+// The folder of libiio.so.0: beside the command in a build tree, or where it is installed.
 std::string drop_in_folder()
 {
     const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
@@ -31,7 +32,7 @@ std::string drop_in_folder()
                 "this build lacks the libiio 0.x layer that `run` needs");
 }
 
-using Variables = std::vector<std::pair<std::string, std::string>>; // variables of the environment
+using Variables = std::vector<std::pair<std::string, std::string>>; // environment variables
 
 bool is_plain(const std::string& text)
 {
@@ -50,7 +51,7 @@ std::string shell_word(const std::string& text)
     return word + "'";
 }
 
-// NAME=VALUE for Environment=, in which % begins a specifier.
+// Quotes NAME=VALUE for Environment=, in which % begins a specifier.
 std::string systemd_word(const std::string& text)
 {
     if (is_plain(text))
@@ -70,7 +71,7 @@ void print_lines(const std::string& folder, const Variables& settings)
 {
     for (const auto& [name, value] : settings)
         if (printable(value) != value)
-            fail_usage(name + "=" + value + " cannot be a line of a profile or a unit",
+            fail_usage(name + "=" + value + " cannot be written in a profile or a unit",
                        "--install needs a name without control characters");
     print_line(stdout, "# In a shell's profile:");
     print_line(stdout, "export LD_LIBRARY_PATH=%s\"${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}\"",
@@ -84,12 +85,13 @@ void print_lines(const std::string& folder, const Variables& settings)
         print_line(stdout, "Environment=%s", systemd_word(name + "=" + value).c_str());
 }
 
-// Before its options are taken for ours.
+// Refuses a program name that does not follow "--". Otherwise the program's options would be taken
+// for ours.
 void refuse_program(const std::vector<std::string>& words)
 {
     for (std::size_t i = 0; i < words.size(); ++i) {
         const std::string before = i > 0 ? words[i - 1] : "";
-        // Of --path, --metrics-file, or an option that the parser does not know.
+        // The value of --path, of --metrics-file, or of an option that the parser does not have.
         const bool value = before.starts_with("--") && before != "--quiet" && before != "--install";
         if (!value && !words[i].starts_with('-'))
             fail_usage("'" + words[i] + "' comes before --",
@@ -107,14 +109,14 @@ int run_command(std::vector<std::string> arguments)
         "as\n"
         "DMABUFs or the kernel's own blocks, and with losses reported on stderr. Devices over ip: "
         "and\n"
-        "usb: stay libiio's.",
+        "usb: still use libiio alone.",
         "iio-stream run -- iio_readdev -u local: -b 65536 -s 65536 cf-ad9361-lpc >/dev/null");
     std::string path, metrics_file;
     bool quiet = false, install = false;
     std::vector<std::string> program;
     parser.app()
         .add_option("--path", path,
-                    "dmabuf, mmap or fileio: how blocks reach the device; off: by libiio itself")
+                    "how blocks reach the device: dmabuf, mmap or fileio; off: by libiio")
         ->type_name("auto|dmabuf|mmap|fileio|off");
     parser.app().add_flag("-q,--quiet", quiet, "report no losses");
     parser.app()
@@ -143,7 +145,7 @@ int run_command(std::vector<std::string> arguments)
         settings.emplace_back("IIO_STREAM_PATH", path);
     if (quiet)
         settings.emplace_back("IIO_STREAM_QUIET", "1");
-    if (!metrics_file.empty()) // the program may change its folder
+    if (!metrics_file.empty()) // the program might change its working folder
         settings.emplace_back("IIO_STREAM_METRICS_FILE", fs::absolute(metrics_file));
     if (install) {
         print_lines(folder, settings);
@@ -151,7 +153,7 @@ int run_command(std::vector<std::string> arguments)
     }
     if (program.empty())
         fail_usage("no program is given", parser.such_as());
-    if (!metrics_file.empty()) { // what is wrong with it is an error now
+    if (!metrics_file.empty()) { // report a bad file now
         refuse_recording("--metrics-file", metrics_file, {});
         write_metrics(metrics_file, {});
     }

@@ -16,7 +16,7 @@ UsbId parse_id(const std::string& text)
 {
     const auto id = parse_usb_id(text);
     if (!id)
-        fail_usage("--id " + text + " is no VID:PID", "such as 1d6b:0104");
+        fail_usage("--id " + text + " is not a VID:PID", "such as 1d6b:0104");
     return *id;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// help: what --help prints for commands and endpoints, and the parts of the man page, the shell
-// completions and GNU Radio Companion's blocks made from option tables.
+// help: prints the help of commands and endpoints, and generates the parts of the man page, the
+// shell completions and GNU Radio Companion's blocks that come from option tables.
 #include "cli/commands/complete.hpp"
 #include "cli/output/print.hpp"
 #include "cli/parsing/option_text.hpp"
@@ -45,11 +45,11 @@ std::vector<std::string> topics()
 
 void print_topic(const std::string& topic)
 {
-    for (const Command& command : commands()) // verify is both; the endpoint is "verify:"
+    for (const Command& command : commands()) // "verify" is also an endpoint, "verify:"
         if (topic == command.name) {
             if (find_scheme(topic) != nullptr)
                 print_text(stdout,
-                           "(The endpoint of that name: iio-stream help " + topic + ":)\n\n");
+                           "(For the endpoint of that name: iio-stream help " + topic + ":)\n\n");
             (void)command.run({"--help"});
             return;
         }
@@ -72,7 +72,8 @@ std::string companion_options(const std::string& side)
     return yaml_list(side == "source" ? OptionSide::source : OptionSide::sink);
 }
 
-// The file, with options in place of the lines that are a mark and a name: `.\" options: iio`.
+// Returns the file's text. A line that consists of the mark and a name, such as `.\" options: iio`,
+// is replaced with the options of that name.
 std::string filled(const std::string& path, std::string_view mark,
                    std::string (*options)(const std::string&))
 {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kComponents[] = {"real", "in_phase", "quadrature", "counter"};
 
-// " I" and " Q"; nothing for other components.
+// "  I" and "  Q"; empty for other components.
 const char* component_text(Component component)
 {
     return component == Component::in_phase     ? "  I"

@@ -44,18 +44,18 @@ std::string cut_text(const Recovery& done)
         return "";
     const std::string bytes = human_bytes(static_cast<double>(done.bytes_before - done.bytes));
     if (!done.tail.empty())
-        return "; cut off " + bytes + " that may not be samples";
+        return "; cut off " + bytes + " that might not be samples";
     return "; freed " + bytes +
-           (done.missing == 0 ? " that were reserved and never written" : " without samples");
+           (done.missing == 0 ? " that was reserved but never written" : " without samples");
 }
 
 void warn_of_missing(const std::string& file, const Recovery& done)
 {
     std::string text = done.missing == kUnknown
-                           ? "samples may be missing at its end, and how many is not known"
+                           ? "an unknown number of samples might be missing at its end"
                            : std::to_string(done.missing) +
                                  (done.missing == 1 ? " sample is" : " samples are") +
-                                 " missing at its end, which did not reach the disk";
+                                 " missing at its end because they did not reach the disk";
     if (!done.next_part.empty())
         text += "; later parts of the recording follow: " + done.next_part;
     print_line(stderr, "iio-stream: recover: warning: %s: %s", file.c_str(), text.c_str());
@@ -65,13 +65,14 @@ void warn_of_missing(const std::string& file, const Recovery& done)
 
 int recover_command(std::vector<std::string> arguments)
 {
-    Parser parser("recover", "Repairs a recording after an interruption: a crash, a power cut.",
+    Parser parser("recover",
+                  "Repairs a recording after an interruption, such as a crash or a power cut.",
                   "iio-stream record sim: rate=0 capture.sigmf-meta overwrite=on --bytes 1Mi && "
                   "iio-stream recover capture.sigmf-meta");
     std::string file, format, json;
     parser.app().add_option("file", file, "the recording")->type_name("FILE")->required();
     parser.app()
-        .add_option("--format", format, "format of raw samples, if the name does not say it")
+        .add_option("--format", format, "format of raw samples, if the name does not give it")
         ->type_name("FORMAT");
     parser.app().add_flag("--json", json, "print one JSON object, or write it to =FILE");
     parser.parse(std::move(arguments));
@@ -85,9 +86,9 @@ int recover_command(std::vector<std::string> arguments)
                    static_cast<unsigned long long>(done.samples),
                    human_bytes(static_cast<double>(done.bytes)).c_str(), cut_text(done).c_str());
     if (json.empty() && !done.tail.empty())
-        print_line(stdout, "%s: keeps what was cut off", done.tail.c_str());
+        print_line(stdout, "%s: contains the bytes that were cut off", done.tail.c_str());
     if (json.empty() && !done.backup.empty())
-        print_line(stdout, "%s: keeps the previous metadata", done.backup.c_str());
+        print_line(stdout, "%s: contains the previous metadata", done.backup.c_str());
     if (done.missing == 0)
         return 0;
     warn_of_missing(file, done);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// serve: iiod's protocol for unchanged clients, by our engine.
+// serve: serves iiod's protocol to unchanged clients with this engine.
 #include "cli/command.hpp"
 #include "cli/commands/announce.hpp"
 #include "cli/output/json.hpp"
@@ -52,7 +52,7 @@ std::string lost_at_restarts(const GapTotals& gaps)
                : ", " + format_bounds(gaps.lost_min, gaps.lost_max) + " lost at restarts";
 }
 
-/// Tells on stderr what the protocol cannot: losses, and writes that were refused.
+/// Reports on stderr what the protocol cannot express: losses, and refused writes.
 class Log {
 public:
     void show(const ServerStats& stats)
@@ -92,13 +92,13 @@ private:
         const auto starts = [](const GapTotals& gaps) { return gaps.certain + gaps.possible; };
         if (starts(reader.restarts) > starts(before.restarts))
             print_line(stderr,
-                       "iio-stream: serve: %s: the capture started again for another reader's "
-                       "channels: %s lacks %s samples%s",
+                       "iio-stream: serve: %s: the capture was restarted for another reader's "
+                       "channels; %s missed %s samples%s",
                        reader.device.c_str(), reader.peer.c_str(),
                        format_bounds(reader.restarts.lost_min, reader.restarts.lost_max).c_str(),
                        so_far);
         before = reader;
-        if (readers_.size() > 2 * ServerStats::kMostEnded) // numbers grow: these have ended
+        if (readers_.size() > 2 * ServerStats::kMostEnded) // the oldest readers have ended
             readers_.erase(readers_.begin());
     }
 
@@ -115,7 +115,7 @@ private:
     }
 
     std::map<std::string, std::string> devices_;
-    std::map<std::uint64_t, ServedReader> readers_;  ///< by number, as they were shown last
+    std::map<std::uint64_t, ServedReader> readers_;  ///< as last shown, by number
     std::map<std::uint64_t, std::uint64_t> players_; ///< underflows, by the player's number
     std::set<std::string> refused_;
     bool told_of_shortage_ = false;
@@ -248,9 +248,9 @@ int serve_command(std::vector<std::string> arguments)
     Parser parser("serve",
                   "Serves this machine's IIO devices to programs written for libiio 0.x on other "
                   "machines, which use\n"
-                  "them as those of iiod (ip:HOST). Each device is captured once, for all of its "
-                  "readers. Losses are\n"
-                  "reported on stderr. By default only this machine may connect, and no one may "
+                  "them as if iiod served them (ip:HOST). Each device is captured once for all of "
+                  "its readers. Losses are\n"
+                  "reported on stderr. By default only this machine can connect, and no client may "
                   "write or play.",
                   "iio-stream serve --listen :30432 --allow 'ad9361-phy/*' --duration 1s");
     ServerConfig config;
@@ -258,22 +258,23 @@ int serve_command(std::vector<std::string> arguments)
     bool quiet = false, announce = false;
     CLI::App& app = parser.app();
     app.add_option("--listen", config.listen,
-                   "*: all addresses; *:PORT; HOST:PORT; :PORT: this machine alone; default "
-                   "localhost:30431")
+                   "where to listen: * is all addresses; *:PORT; HOST:PORT; :PORT is this machine "
+                   "alone; default localhost:30431")
         ->type_name("ADDRESS");
     app.add_option(
            "--allow", config.allow,
            "what clients may write: DEVICE/[CHANNEL/]NAME, buffer:…, debug:…, trigger:DEVICE, and\n"
-           "play:DEVICE for samples; with * and ?; "
+           "play:DEVICE for samples; * and ? are wildcards; "
            "may be repeated")
         ->type_name("RULE")
         ->take_all()
         ->expected(1);
     app.add_option("--clients", clients, "connections at one time; default 64")->type_name("N");
-    app.add_option("--memory", memory, "for the blocks of each device that streams; default 64Mi")
+    app.add_option("--memory", memory,
+                   "memory for the blocks of each streaming device; default 64Mi")
         ->type_name("SIZE");
     app.add_option("--send", send,
-                   "auto: network cards read the blocks in place where they can; copy: never")
+                   "auto: network cards read the blocks in place where possible; copy: never")
         ->type_name("auto|copy");
     app.add_flag("--announce", announce,
                  "announce the server with Avahi, so that iio_info -S finds it");

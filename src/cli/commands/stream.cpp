@@ -28,8 +28,8 @@ int stream_command(std::vector<std::string> arguments)
     options.add_to(parser.app(), "SOURCE [KEY=VALUE]… SINK [KEY=VALUE]… [SINK…]");
     bool and_flag = false;
     parser.app().add_flag("--and", and_flag,
-                          "starts another source and its sinks together with the first");
-    // The words after each --and make a pipeline of their own; options apply to all.
+                          "start another source and its sinks together with the first");
+    // The words after each --and form a separate pipeline. Options apply to all pipelines.
     std::vector<PipelineConfig> pipelines;
     const auto parts = split_at_and(arguments);
     std::vector<std::vector<std::string>> words;
@@ -53,7 +53,7 @@ int record_command(std::vector<std::string> arguments)
     parser.parse(std::move(arguments));
     const PipelineConfig config = pipeline(options.words, options, parser);
     if (config.sinks.size() != 1)
-        fail_usage("record takes one source and one file, and " + config.source.text() +
+        fail_usage("record takes one source and one file, but " + config.source.text() +
                        " is followed by " + config.sinks[0].text() + ", " + config.sinks[1].text() +
                        " …",
                    "channels are an option of the device, channels=voltage0,voltage1; stream takes "
@@ -66,10 +66,10 @@ int play_command(std::vector<std::string> arguments)
     Parser parser(
         "play",
         "Plays a file on a device, at the recording's sample rate if it has one; rate= after\n"
-        "the device overrides it. loop=on after the file repeats the file, cyclic=on after\n"
-        "the device repeats what fits into the blocks: in hardware where one block\n"
-        "holds it and the kernel can (Linux 7.3), in software otherwise; cyclic=hardware and\n"
-        "cyclic=software force either.",
+        "the device overrides it. loop=on after the file repeats the file. cyclic=on after\n"
+        "the device repeats the samples that fit into the blocks: in hardware if one block\n"
+        "holds them and the kernel supports it (Linux 7.3), otherwise in software.\n"
+        "cyclic=hardware and cyclic=software force one or the other.",
         "iio-stream record sim: rate=1M capture.sigmf-meta overwrite=on --samples 1M && "
         "iio-stream play capture.sigmf-meta null: rate=1M");
     StreamOptions options;

@@ -60,13 +60,14 @@ std::string verification_json(const std::string& file, const Summary& summary,
     return json_text(json);
 }
 
-// Sizes, metadata and hash of a file; nothing for input that can be read only once.
+// Checks the size, metadata and hash of a file. Returns nullopt for input that can be read only
+// once.
 std::optional<Recording> check_files(const Uri& uri, bool add_hash)
 {
     struct stat status {};
     const bool special = ::stat(uri.rest.c_str(), &status) == 0 && !S_ISREG(status.st_mode) &&
                          !S_ISDIR(status.st_mode);
-    const bool skips = !uri.options.get("skip", "").empty(); // the stream alone knows the size
+    const bool skips = !uri.options.get("skip", "").empty(); // check_recording() would ignore it
     if (uri.scheme == "file" && uri.rest != "-" && !special && !skips)
         return check_recording(uri.rest, uri.options.get("format", ""), add_hash);
     if (add_hash)
@@ -74,7 +75,7 @@ std::optional<Recording> check_files(const Uri& uri, bool add_hash)
     return std::nullopt;
 }
 
-// Problems found in the files alone; samples are checked only if there are none.
+// The first problem in the files themselves. Samples are checked only if there is none.
 std::optional<Error> first_problem(const Recording& recording, const std::string& file)
 {
     if (recording.problems.empty())
@@ -102,7 +103,7 @@ struct Findings {
     std::optional<Error> problem;
 };
 
-// Any error but a mistake in the command is part of the result.
+// Any error except a usage Error is part of the result.
 Findings find_problems(const Uri& uri, const std::string& file, bool add_hash,
                        const Thresholds& limits)
 try {
@@ -110,7 +111,7 @@ try {
     found.recording = check_files(uri, add_hash);
     const bool lists_losses = found.recording && !found.recording->metadata.empty();
     if ((limits.max_gaps || limits.max_lost) && !lists_losses)
-        fail_usage("--max-gaps and --max-lost: " + file + " does not say what was lost",
+        fail_usage("--max-gaps and --max-lost: " + file + " does not record losses",
                    "SigMF recordings do: record to a .sigmf-meta");
     if (found.recording)
         found.problem = first_problem(*found.recording, file);
@@ -121,7 +122,7 @@ try {
     return {std::nullopt, error};
 }
 
-// Errors of the comparison and of a limit know no file.
+// Adds the file name to errors of the comparison and of a limit, which do not contain it.
 Error named(const Error& error, const std::string& file, const std::string& pattern)
 {
     const bool compared = error.object().starts_with("verify:");
@@ -142,7 +143,7 @@ void print_verification(const std::string& file, const Summary& summary,
             text += ", " + std::to_string(recording->gaps.certain) + " certain and " +
                     std::to_string(recording->gaps.possible) + " possible gaps";
         if (const std::uint64_t zeros = zeros_in(*recording); zeros != 0)
-            text += ", " + std::to_string(zeros) + " of them zeros for lost samples";
+            text += ", " + std::to_string(zeros) + " zeros in place of lost samples";
         if (recording->state == "interrupted")
             text += ", ended early by an error";
         else if (recording->state == "recovered")
@@ -187,7 +188,7 @@ int verify_command(std::vector<std::string> arguments)
         return pattern.empty() ? "null:" : verify_sink(recording, pattern);
     };
     const Thresholds limits = options.thresholds();
-    options.max_gaps = options.max_lost = ""; // of the recording, not of reading it
+    options.max_gaps = options.max_lost = ""; // they limit the recording, not this reading of it
     PipelineConfig config;
     config.source = uris[0];
     config.sinks = {sink({})}; // a wrong pattern is reported before anything is done

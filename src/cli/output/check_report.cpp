@@ -79,7 +79,8 @@ void print_result(const ConformanceResult& result, bool to_stderr)
 
 namespace {
 
-// A report without a failure says little about a device whose checks were all skipped.
+// Names the devices that were not tested. A report without a failure proves nothing about a device
+// whose checks were all skipped.
 void print_untested(const ConformanceReport& report, std::FILE* out)
 {
     std::set<std::string> devices;
@@ -146,8 +147,8 @@ void refuse_other_report(const std::string& file)
         return;
     const Json old = Json::parse(in, nullptr, false);
     if (!old.is_object() || old.value("command", Json()) != "check")
-        fail_usage(file + " exists, and is not the report of a check",
-                   "--report FILE, or --report none");
+        fail_usage(file + " exists and is not a check report",
+                   "use --report FILE, or --report none");
 }
 
 } // namespace iio_stream::cli

@@ -7,12 +7,12 @@
 
 namespace iio_stream::cli {
 
-/// A row of the table: to stdout, or to stderr if stdout has the JSON object.
+/// Prints a row of the table to stdout, or to stderr if the JSON object goes to stdout.
 void print_result(const ConformanceResult& result, bool to_stderr);
 void print_totals(const ConformanceReport& report, const std::string& file, bool to_stderr);
 
-/// docs/schema/check.schema.json describes it. `identify`: with the host's name and serial numbers.
-/// `indent`: spaces for each level, or -1 for a single line.
+/// The report as JSON, as docs/schema/check.schema.json describes it. `identify`: include the
+/// host's name and the serial numbers. `indent`: spaces per level, or -1 for a single line.
 std::string report_json(const ConformanceReport& report, const ConformanceOptions& options,
                         bool identify, int indent);
 

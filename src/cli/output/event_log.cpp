@@ -22,8 +22,8 @@ namespace iio_stream::cli {
 
 namespace {
 
-constexpr std::size_t kMostWaiting = 4 << 20;  ///< bytes: 20,000 events
-constexpr int kTriesAtEnd = 25, kPauseMs = 20; ///< for who reads a pipe
+constexpr std::size_t kMostWaiting = 4 << 20;  ///< bytes; about 20,000 events
+constexpr int kTriesAtEnd = 25, kPauseMs = 20; ///< of the wait for a reader, in ended()
 
 std::string now()
 {
@@ -31,7 +31,7 @@ std::string now()
     return format_utc(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
 }
 
-// A program that was killed, or a full disk, may have left half a line.
+// A killed program or a full disk can leave an incomplete last line.
 bool ends_in_midline(const std::string& file)
 {
     const int fd = ::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -64,8 +64,8 @@ EventLog::~EventLog()
         ::close(fd_);
 }
 
-// A FIFO is opened for reading, too: that waits for no reader, and writing to it without one is no
-// error.
+// Opens a FIFO for reading and writing. Opening it then does not wait for a reader, and writing
+// without a reader is not an error.
 void EventLog::open()
 {
     struct stat status {};
@@ -81,8 +81,8 @@ void EventLog::open()
         fd_ = ::open(file_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0644);
 }
 
-// A log that was renamed or removed gets no more; where no new one can be made, the old one goes
-// on.
+// If the log was renamed or removed, later events go to a new file of the same name. If that file
+// cannot be created, they continue to go to the old one.
 void EventLog::follow_name()
 {
     struct stat ours {
@@ -145,7 +145,7 @@ void EventLog::ended(const std::vector<Summary>& summaries)
     report_missing();
 }
 
-/// Bytes of a FIFO that no one is going to read.
+/// Bytes in a FIFO that nobody will read; 0 if the FIFO has a reader.
 std::size_t EventLog::unread()
 {
     int bytes = 0;
@@ -154,25 +154,25 @@ std::size_t EventLog::unread()
     const int end = ::open(file_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
     if (end < 0)
         return 0;
-    ::close(std::exchange(fd_, end)); // its own other end
+    ::close(std::exchange(fd_, end)); // closes our own read end
     pollfd request{fd_, POLLOUT, 0};
     const bool has_reader = ::poll(&request, 1, 0) < 0 || (request.revents & POLLERR) == 0;
-    if (!has_reader) // one may come yet
+    if (!has_reader) // a reader might still open the FIFO
         ::close(std::exchange(fd_, ::open(file_.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC)));
     return has_reader ? 0 : static_cast<std::size_t>(bytes);
 }
 
 void EventLog::report_missing()
 {
-    if (kind_ == Kind::standard_error) // it takes no report, either
+    if (kind_ == Kind::standard_error) // a report to it would fail, too
         return;
     const auto left =
         static_cast<std::uint64_t>(std::count(waiting_.begin(), waiting_.end(), '\n')) + missed_;
     if (left != 0)
-        print_line(stderr, "iio-stream: --events %s: %llu events are not in it", file_.c_str(),
+        print_line(stderr, "iio-stream: --events %s: %llu events were not written", file_.c_str(),
                    static_cast<unsigned long long>(left));
     if (const std::size_t bytes = unread(); bytes != 0)
-        print_line(stderr, "iio-stream: --events %s: no one has read the last %zu bytes",
+        print_line(stderr, "iio-stream: --events %s: the last %zu bytes were never read",
                    file_.c_str(), bytes);
 }
 
@@ -189,8 +189,8 @@ void EventLog::add(const Json& event, std::size_t pipeline, const std::string& s
         ++missed_;
 }
 
-// Standard error is other programs' too, and stays as it is: a write may wait there unless there is
-// room for it.
+// Other programs share standard error, so it is not made non-blocking. A write to it might block
+// unless poll() reports room.
 bool EventLog::may_write() const noexcept
 {
     pollfd request{fd_, POLLOUT, 0};
@@ -198,7 +198,7 @@ bool EventLog::may_write() const noexcept
            (::poll(&request, 1, 0) > 0 && (request.revents & POLLOUT) != 0);
 }
 
-// As much as the file takes now.
+// Writes as much as the file accepts now.
 void EventLog::write()
 {
     if (fd_ >= 0 && !waiting_.empty())

@@ -10,13 +10,13 @@
 
 namespace iio_stream::cli {
 
-/// What happens to the streams of a command, as lines of JSON in a file (--events). What the file
-/// does not take at once waits here; no stream waits for it.
+/// Logs the events of a command's streams as lines of JSON in a file (--events). Events that the
+/// file does not accept at once are kept in memory, so that no stream waits for the file.
 class EventLog {
 public:
-    /// Appends to the file, and to a new one of that name once it has been renamed or removed
-    /// (logrotate). It may be a FIFO that no one reads yet; "-" is stderr, "" no file. `sources`:
-    /// of the session's pipelines. Throws Error (Fault::storage).
+    /// Appends to `file`. If it is renamed or removed (logrotate), later events go to a new file of
+    /// that name. `file` can also be a FIFO that has no reader yet, "-" for stderr, or "" for no
+    /// file. `sources`: the sources of the session's pipelines. Throws Error (Fault::storage).
     EventLog(std::string file, std::vector<std::string> sources);
     EventLog(const EventLog&) = delete;
     EventLog& operator=(const EventLog&) = delete;
@@ -42,9 +42,9 @@ private:
     Kind kind_ = Kind::none;
     std::string host_;
     std::vector<std::string> sources_;
-    std::string waiting_;      ///< lines; the first may be what is left of one
-    std::uint64_t missed_ = 0; ///< events that could not even wait
-    bool told_ = false;        ///< that the file does not take them
+    std::string waiting_;      ///< lines; the first can be partly written
+    std::uint64_t missed_ = 0; ///< events dropped for lack of room
+    bool told_ = false;        ///< a write error was reported
 };
 
 } // namespace iio_stream::cli

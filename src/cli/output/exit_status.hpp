@@ -7,9 +7,10 @@ namespace iio_stream::cli {
 
 inline constexpr int kSamplesLost = 4;
 
-/// By what caused the error; the help of the command lists them.
+/// The exit status for the error's fault. The help of iio-stream lists the statuses.
 int exit_status(const Error& error) noexcept;
-/// That of its error, or 4 if a loss ended the stream by --on-gap stop, or 0.
+/// The exit status of the summary's error, 4 if --on-gap stop ended the stream after a loss, 1 for
+/// another failure, otherwise 0.
 int exit_status(const Summary& summary) noexcept;
 
 } // namespace iio_stream::cli

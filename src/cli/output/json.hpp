@@ -11,13 +11,14 @@ namespace iio_stream::cli {
 
 using Json = nlohmann::ordered_json;
 
-/// In one line, or indented. Bytes of a name that are not UTF-8 become U+FFFD.
+/// Serializes JSON on one line, or indented by `indent` spaces per level. Bytes of a name that are
+/// not UTF-8 become U+FFFD.
 inline std::string json_text(const Json& json, int indent = -1)
 {
     return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Of a recording or a capture.
+/// The gaps of a recording or a capture as JSON.
 inline Json gaps_json(const GapTotals& gaps)
 {
     return {{"certain", gaps.certain},

@@ -37,7 +37,8 @@ void print_text(std::FILE* out, const std::string& text)
     std::fputs(printable(text, Lines::many).c_str(), out);
 }
 
-// nlohmann::json escapes the control characters of ASCII alone, unless it has to escape all others.
+// nlohmann::json escapes only ASCII control characters, unless it escapes everything that is not
+// ASCII.
 std::string safe_json(const std::string& json)
 {
     return printable(json) == json ? json : nlohmann::ordered_json::parse(json).dump(-1, ' ', true);

@@ -6,20 +6,20 @@
 
 namespace iio_stream::cli {
 
-/// Prints text for people: one line. File names and other text from outside cannot control the
-/// terminal: control characters, line ends among them, and bytes that are not UTF-8 are printed as
-/// \xNN. Everything that the command prints for people goes through here or print_text().
+/// Prints one line of text for people. Control characters, including line ends, and bytes that are
+/// not UTF-8 are printed as \xNN, so that file names and other text from outside cannot control the
+/// terminal. All text for people goes through this function or print_text().
 [[gnu::format(printf, 2, 3)]] void print_line(std::FILE* out, const char* format, ...);
 
-/// The same for text of several lines, which may contain names only if they are printable already.
+/// Like print_line(), for text of several lines. Names in the text must already be printable.
 void print_text(std::FILE* out, const std::string& text);
 
-/// JSON in one line, in which a name cannot control a terminal either: its characters become
-/// \uNNNN.
+/// Returns the JSON unchanged if it cannot control a terminal. Otherwise returns it on one line,
+/// with all characters that are not printable ASCII as \uNNNN.
 std::string safe_json(const std::string& json);
-void print_json_line(std::FILE* out, const std::string& json); ///< safe_json()
+void print_json_line(std::FILE* out, const std::string& json); ///< prints safe_json(json)
 
-/// As std::sprintf().
+/// Like std::sprintf(), but returns a string.
 [[gnu::format(printf, 1, 2)]] std::string formatted(const char* format, ...);
 
 } // namespace iio_stream::cli

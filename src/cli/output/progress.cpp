@@ -30,7 +30,7 @@ std::string time_text(double seconds)
     return text;
 }
 
-// At the average rate so far.
+// The time that `amount` takes at the average rate so far.
 double seconds_for(double amount, double done, double seconds)
 {
     return done > 0 && seconds > 0 ? std::max(amount, 0.0) * seconds / done : kEndless;
@@ -59,11 +59,10 @@ std::string left_text(const PipelineConfig& limits, const Format& format, const 
             full = std::min(full,
                             seconds_for(static_cast<double>(room[i]),
                                         static_cast<double>(stats.sinks[i].bytes), stats.seconds));
-    constexpr double kNever = 1e9; // seconds; longer than anyone waits
+    constexpr double kNever = 1e9; // seconds; too long to be of interest
     if (std::min(left, full) > kNever)
         return "";
-    return full < left ? "  " + time_text(full) + " until it is full"
-                       : "  " + time_text(left) + " left";
+    return full < left ? "  " + time_text(full) + " until full" : "  " + time_text(left) + " left";
 }
 
 std::string copies_text(const Hop& hop)

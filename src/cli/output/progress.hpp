@@ -11,10 +11,10 @@
 
 namespace iio_stream::cli {
 
-/// The progress line on a terminal, and the metrics file, while a session runs.
+/// Shows the progress line on a terminal and publishes the metrics while a session runs.
 class Progress {
 public:
-    /// Throws if the metrics file cannot be written.
+    /// Throws an Error if the metrics file cannot be written or the metrics server cannot listen.
     Progress(const StreamOptions& options, Session& session, std::vector<PipelineConfig> limits);
     void show(Session& session);
     void finish(Session& session);
@@ -32,14 +32,14 @@ private:
     bool shown_ = false;
 };
 
-/// The remaining time: " 12.3 s left" until the requested end, or " 12.3 s until it is full" if the
-/// storage of a sink is full before that; "" if neither is known.
+/// The remaining time: "  12.3 s left" until the requested end, or "  12.3 s until full" if the
+/// storage of a sink fills up before that; "" if neither is known.
 std::string left_text(const PipelineConfig& limits, const Format& format, const Stats& stats,
                       const std::vector<std::uint64_t>& room);
 
-/// "generated, pages, 0 copies".
+/// How a hop moves samples: "generated, pages, 0 copies".
 std::string copies_text(const Hop& hop);
-/// "sim: → block  generated, pages, 0 copies".
+/// A hop as one line: "sim: → block  generated, pages, 0 copies".
 std::string route_line(const Hop& hop);
 
 } // namespace iio_stream::cli

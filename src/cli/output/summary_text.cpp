@@ -69,8 +69,8 @@ std::string playback_text(const std::string& sink, const PlaybackStats& playback
     return text + " by " + printable(sink) + "\n";
 }
 
-// What a sink got that is not what the source gave: converted, with zeros for lost samples, or with
-// some missing.
+// How the samples of a sink differ from those of the source: they were converted, zeros replace
+// lost samples, or some were dropped. Empty if they do not differ.
 std::string sink_text(const std::string& name, const Stats& stats, const SinkStats& sink)
 {
     std::string text;
@@ -95,10 +95,10 @@ std::string settings_text(const Settings& settings)
     add(settings.gain, formatted("gain %g dB", settings.gain.value_or(0)));
     add(settings.bandwidth, "bandwidth " + human_count(settings.bandwidth.value_or(0)) + "Hz");
     add(settings.rate, human_count(settings.rate.value_or(0)) + "S/s");
-    return text.empty() ? "settings that are not known" : text;
+    return text.empty() ? "unknown settings" : text;
 }
 
-// Of many retunings the first few: a recording's metadata have all of them.
+// Lists only the first few retunings. The metadata of a recording list all of them.
 std::string retuned_text(const Summary& s)
 {
     constexpr std::size_t kShown = 3;
@@ -110,11 +110,11 @@ std::string retuned_text(const Summary& s)
                     std::to_string(std::min(retuning.end, s.stats.samples)) + " to " +
                     settings_text(retuning.settings) + "\n";
     if (count > kShown)
-        text += "  retuned  " + std::to_string(count - kShown) + " times more\n";
+        text += "  retuned  " + std::to_string(count - kShown) + " more times\n";
     return text;
 }
 
-// A sink's report; for many files the first and the last.
+// A sink's report. Of many files, only the first and the last are named.
 std::string report_text(const std::string& report)
 {
     const nlohmann::json parsed = nlohmann::json::parse(report);

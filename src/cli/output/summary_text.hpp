@@ -9,10 +9,11 @@
 
 namespace iio_stream::cli {
 
-/// "CHANNEL/NAME = VALUE", or why the value cannot be read. A value may have several lines.
+/// Formats an attribute as "CHANNEL/NAME = VALUE", or with the reason why the value cannot be read.
+/// A value can have several lines.
 std::string attribute_text(const AttributeInfo& attribute);
 
-/// The summary for people, several lines.
+/// The summary as several lines of text for people.
 std::string text_of(const Summary& summary);
 /// 1536 → "1.50 KiB".
 std::string human_bytes(double bytes);

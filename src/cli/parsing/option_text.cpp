@@ -29,7 +29,7 @@ std::string explained(const std::string& title, const std::vector<Option>& optio
 std::string brief(const Option& option, bool name_side)
 {
     std::string usage = usage_of(option);
-    // Not in bytes: "…" has three.
+    // The width is in characters, not in bytes: "…" has three bytes.
     const auto width =
         static_cast<std::size_t>(std::count_if(usage.begin(), usage.end(), [](char c) {
             return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
@@ -42,7 +42,8 @@ std::string brief(const Option& option, bool name_side)
     return text + "\n";
 }
 
-// In mdoc a dot at the start of a line is a macro, and "…" is not ASCII.
+// Replaces "…", which is not ASCII. The text must not begin with "…", because a dot at the start of
+// a line begins a macro in mdoc.
 std::string mdoc(std::string text)
 {
     for (std::size_t at = 0; (at = text.find("…", at)) != std::string::npos;)
@@ -80,8 +81,8 @@ std::string sides_of(const Scheme& scheme)
 
 std::string endpoint_options()
 {
-    std::string text = "\nOptions of endpoints, each a word after its endpoint. `iio-stream help "
-                       "SCHEME:` explains them.\n";
+    std::string text = "\nEndpoint options, each a separate word after its endpoint. `iio-stream "
+                       "help SCHEME:` explains them.\n";
     for (const Scheme& scheme : schemes()) {
         text += "\n  " + address_of(scheme) + " (" + sides_of(scheme) + ")\n";
         for (const Option& option : scheme.options)
@@ -98,7 +99,7 @@ std::string help_of(const Scheme& scheme)
     const std::string name = address_of(scheme);
     if (scheme.missing)
         return name + "\n" + scheme.summary + ": this iio-stream was " + scheme.missing->why +
-               ".\n\nTo have it: " + scheme.missing->fix + "\n";
+               ".\n\nTo get it: " + scheme.missing->fix + "\n";
     const std::vector<Option> options = options_of(scheme);
     std::string text = name + " (" + sides_of(scheme) + ")\n" + scheme.summary + ".\n\nUsage:\n";
     if (scheme.source)
@@ -124,8 +125,8 @@ std::string mdoc_list(const std::vector<Option>& options)
             text += "Unit: " + std::string(option.unit) + ".\n";
         text += "Default: " + mdoc(std::string(option.standard)) + ".\n";
         if (option.side != OptionSide::both)
-            text += std::string("Of a ") + (option.side == OptionSide::source ? "source" : "sink") +
-                    " only.\n";
+            text += std::string("Only for a ") +
+                    (option.side == OptionSide::source ? "source" : "sink") + ".\n";
     }
     return text + ".El\n";
 }

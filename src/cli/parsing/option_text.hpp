@@ -8,25 +8,26 @@
 
 namespace iio_stream::cli {
 
-/// "rate=RATE", "iq=auto|on|off", "attr.…=VALUE": how to write the option.
+/// How to write the option: "rate=RATE", "iq=auto|on|off", "attr.…=VALUE".
 std::string usage_of(const Option& option);
 
-/// "S/s; default: 1M".
+/// The unit and the default of the option: "S/s; default: 1M".
 std::string unit_and_default(const Option& option);
 
 /// How to write an endpoint of the scheme: "iio:DEVICE".
 std::string address_of(const Scheme& scheme);
 
-/// "source and sink", "sink only".
+/// The sides on which the scheme can be used: "source and sink", "sink only"; or the reason why
+/// this build lacks the scheme.
 std::string sides_of(const Scheme& scheme);
 
 /// All schemes with their options, one per line, for the --help of commands that take any endpoint.
 std::string endpoint_options();
 
-/// Usage, options with explanations, and an example.
+/// The help text of a scheme: usage, explained options and an example.
 std::string help_of(const Scheme& scheme);
 
-/// The same options as an mdoc list, for the man page.
+/// Formats options as an mdoc list for the man page.
 std::string mdoc_list(const std::vector<Option>& options);
 
 /// All schemes with their options on that side, one per line, for the documentation of GNU Radio

@@ -14,8 +14,8 @@ void StreamOptions::add_to(CLI::App& app, const std::string& order)
     app.add_option("endpoints", words, "endpoints, each followed by its options as key=value")
         ->type_name(order);
     app.add_option("--duration", duration,
-                   "stop after this long (5min, 2 = 2s): of samples, or by the clock if they come "
-                   "too slowly")
+                   "stop after this much time (5min, 2 = 2s), counted in samples, or by the clock "
+                   "if they arrive too slowly")
         ->type_name("TIME");
     app.add_option("--samples", samples, "stop after this many samples of all channels")
         ->type_name("N");
@@ -43,8 +43,8 @@ void StreamOptions::add_to(CLI::App& app, const std::string& order)
                    "write counters to this file each second, as OpenMetrics text")
         ->type_name("FILE");
     app.add_option("--metrics-listen", metrics_listen,
-                   "answer HTTP there at /metrics with the same counters: ADDRESS:PORT, or :PORT "
-                   "on this machine")
+                   "serve the same counters over HTTP at /metrics on this address: ADDRESS:PORT, "
+                   "or :PORT on this machine")
         ->type_name("ADDRESS");
     app.add_option("--events", events,
                    "append events (losses, parts, lost peers) to this file, one JSON object per "
@@ -74,7 +74,7 @@ OnGap parse_on_gap(const std::string& text)
         return OnGap::stop;
     if (text == "zero-fill")
         return OnGap::zero_fill;
-    fail_usage("--on-gap " + text + " is not known", suggest(text, {"mark", "stop", "zero-fill"}));
+    fail_usage("--on-gap " + text + " is not valid", suggest(text, {"mark", "stop", "zero-fill"}));
 }
 
 template <auto parse>
@@ -90,7 +90,7 @@ auto nonzero(const char* name, const std::string& text, const char* without = "n
     return value;
 }
 
-// False if it is not a board.
+// Returns false if the endpoint is not a board.
 bool add_reconnect(Uri& endpoint, const std::string& time)
 {
     if (endpoint.scheme != "usb")

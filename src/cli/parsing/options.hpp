@@ -19,15 +19,18 @@ struct StreamOptions {
     std::string metrics_file, metrics_listen, events;
     bool progress = false, no_progress = false, quiet = false, verbose = false;
 
-    /// `order`: which endpoints the command takes, as its usage line shows them.
+    /// `order`: the endpoints that the command takes, as its usage line shows them.
     void add_to(CLI::App& app, const std::string& order);
     void add_loss_limits(CLI::App& app); ///< --max-gaps and --max-lost alone
-    /// For these endpoints: the source and its sinks.
+    /// The pipeline of these endpoints: the source, followed by its sinks. Throws a usage Error.
     PipelineConfig config(const std::vector<Uri>& uris) const;
-    /// Applies --reconnect to those endpoints of all pipelines that are boards.
+    /// Applies --reconnect to the usb: endpoints of all pipelines. Throws a usage Error if there
+    /// are none.
     void add_reconnect(std::vector<PipelineConfig>& pipelines) const;
     Thresholds thresholds() const;
-    /// Throws if --json, --metrics-file or --events would write over a file that is streamed.
+    /// Throws a usage Error if --json, --metrics-file or --events names a file that is streamed, a
+    /// recording, or the same file as another of these options. Throws a storage Error if the
+    /// folder of --json does not exist.
     void refuse_recordings(const std::vector<PipelineConfig>& pipelines) const;
     bool wants_json() const noexcept { return !json.empty() && json != "false"; }
 };

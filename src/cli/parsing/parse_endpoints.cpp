@@ -10,7 +10,7 @@
 
 namespace iio_stream::cli {
 
-// Only attr. has slashes in its key.
+// Only keys that begin with "attr." can contain slashes.
 bool is_option(const std::string& word)
 {
     const std::size_t equals = word.find('=');
@@ -49,11 +49,11 @@ try {
     return std::any_of(known.begin(), known.end(), [&](const DeviceInfo& device) {
         return device.name == name || device.label == name || device.id == name;
     });
-} catch (const Error&) { // which iio: would report
+} catch (const Error&) { // opening the endpoint reports the error
     return false;
 }
 
-// A word without a colon, a dot or a slash may name a file, but may be a slip as well.
+// A word without a colon, a dot or a slash can name a file, but it can also be a mistake.
 void check_name(const std::string& word, const std::vector<Uri>& before)
 {
     if (word.find_first_of(":./") != std::string::npos || std::filesystem::exists(word))
@@ -72,10 +72,10 @@ void check_name(const std::string& word, const std::vector<Uri>& before)
 std::vector<Uri> parse_endpoints(const std::vector<std::string>& words)
 {
     std::vector<Uri> uris;
-    bool number = false; // the word before is an option whose value ends in a digit
+    bool number = false; // the previous word is an option whose value ends in a digit
     for (const std::string& word : words) {
         if (number && is_unit(word))
-            fail_usage("'" + word + "' stands alone",
+            fail_usage("'" + word + "' is not an option or an endpoint",
                        "write a number and its unit without a space, such as 30M; to name a file, "
                        "write file:" +
                            word);

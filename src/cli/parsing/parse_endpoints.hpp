@@ -11,8 +11,8 @@ namespace iio_stream::cli {
 /// Whether a word is an option of an endpoint: "gain=20" is, "dir/a=b.ci16" and "-" are not.
 bool is_option(const std::string& word);
 
-/// The endpoints of a command line: each a word, with the key=value words that follow it as
-/// options. Throws a usage Error.
+/// Parses the endpoints of a command line. Each endpoint is a word, and the key=value words after
+/// it are its options. Throws a usage Error.
 std::vector<Uri> parse_endpoints(const std::vector<std::string>& words);
 
 /// Splits a command line at each "--and".
