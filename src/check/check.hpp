@@ -5,7 +5,7 @@
 
 namespace iio_stream::check {
 
-Scheme null_scheme();   ///< "null:" counts and discards
-Scheme verify_scheme(); ///< "verify:ramp", "verify:lanes": checks every sample
+Scheme null_scheme();   ///< "null:", which counts and discards samples
+Scheme verify_scheme(); ///< "verify:ramp" and "verify:lanes", which check every sample
 
 } // namespace iio_stream::check

@@ -78,7 +78,7 @@ Scheme null_scheme()
             {},
             [](Uri& uri) -> std::unique_ptr<Sink> {
                 if (!uri.rest.empty())
-                    fail_usage("null:" + uri.rest + ": null: has no name");
+                    fail_usage("null:" + uri.rest + ": null: takes no name");
                 return std::make_unique<NullSink>(uri.options);
             },
             "",

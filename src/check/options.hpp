@@ -16,7 +16,7 @@ inline constexpr OptionTable kNullOptions{
 
 inline constexpr OptionTable kVerifyOptions{
     Option{"first", OptionType::size, "N", "samples", "0",
-           "Index in the pattern of the first sample", OptionSide::sink},
+           "Index of the first sample in the pattern", OptionSide::sink},
     Option{"first_exact", OptionType::on_off, "", "", "on",
            "Whether the stream starts exactly at first=, or at some later sample",
            OptionSide::sink},

@@ -16,7 +16,7 @@ namespace iio_stream::check {
 
 namespace {
 
-// "10-20,30-40".
+// Parses ranges: "10-20,30-40".
 std::vector<Zeros> parse_zeros(const std::string& text)
 {
     std::vector<Zeros> list;
@@ -32,8 +32,8 @@ std::vector<Zeros> parse_zeros(const std::string& text)
     return list;
 }
 
-/// Compares every sample with a pattern, and the losses it finds with the gaps that the blocks
-/// report: a loss that no gap covers was silent.
+/// Compares every sample with a pattern. Compares the losses that it finds with the gaps that the
+/// blocks report: a loss that no gap covers is silent.
 class VerifySink final : public Sink {
 public:
     explicit VerifySink(Uri& uri)
@@ -108,8 +108,8 @@ private:
 
     std::string name_;
     detail::Pattern pattern_;
-    std::uint64_t first_; ///< the pattern's sample that the stream starts with …
-    bool first_exact_;    ///< … or a later one
+    std::uint64_t first_; ///< index of the first sample in the pattern
+    bool first_exact_;    ///< false: the stream starts at first_ or later
     std::unique_ptr<detail::Checker> checker_;
     std::size_t sample_bytes_ = 1;
     bool filled_ = false; ///< zeros replace lost samples
@@ -154,7 +154,8 @@ void VerifySink::check(std::span<const std::byte> samples)
     }
 }
 
-// Unverified: nothing is promised about its samples, or about their seams.
+// Accepts any content of an unverified block: neither its samples nor the transitions to adjacent
+// blocks are guaranteed.
 void VerifySink::accept_all_of(const Block& unverified)
 {
     const std::uint64_t begin = unverified.position();
@@ -166,7 +167,8 @@ void VerifySink::accept_all_of(const Block& unverified)
         reported_.push_back({begin, end, 0, kUnknown, Evidence::dma_error});
 }
 
-// What the reports say about losses in a block, or right before it.
+// The largest number of samples that can be lost in a block or right before it, according to the
+// reported gaps.
 std::uint64_t VerifySink::most_lost_in(const Block& filled) const
 {
     const std::uint64_t end = position_ + filled.bytes() / sample_bytes_;
@@ -177,8 +179,8 @@ std::uint64_t VerifySink::most_lost_in(const Block& filled) const
     return most;
 }
 
-// Zeros do not say which samples they replace: if some are missing that may be before them,
-// too.
+// Zeros do not show which samples they replace, so a loss that appears right after them might have
+// happened right before them.
 std::uint64_t VerifySink::earliest_of(const detail::Jump& jump) const
 {
     std::uint64_t earliest = jump.earliest;
@@ -188,7 +190,8 @@ std::uint64_t VerifySink::earliest_of(const detail::Jump& jump) const
     return earliest;
 }
 
-// What the blocks report at the position of a jump; gaps that overlap there add up.
+// The largest loss that the blocks report at the position of a jump; nullopt if they report none.
+// The losses of overlapping gaps add up.
 std::optional<std::uint64_t> VerifySink::reported_at(const detail::Jump& jump) const
 {
     const std::uint64_t earliest = earliest_of(jump);
@@ -221,7 +224,8 @@ std::uint64_t VerifySink::unreported() const
         jumps.begin(), jumps.end(), [&](const detail::Jump& jump) { return !is_reported(jump); }));
 }
 
-// How many, where the first one is and what was reported around it; empty if there is none.
+// Describes the unreported losses: their number, the place of the first one, and what the blocks
+// report there. Empty if there are none.
 std::string VerifySink::silent_losses() const
 {
     const std::uint64_t silent = unreported();
@@ -248,7 +252,7 @@ std::uint64_t VerifySink::missing_at(const Gap& gap) const
     return missing;
 }
 
-// The most that all gaps with a place in common with that one say together.
+// The sum of the largest losses of all gaps that overlap `gap`, itself included.
 std::uint64_t VerifySink::most_missing_at(const Gap& gap) const
 {
     std::uint64_t most = 0;
@@ -259,7 +263,7 @@ std::uint64_t VerifySink::most_missing_at(const Gap& gap) const
     return most;
 }
 
-// Of a pattern that repeats, the samples show how many are missing modulo its period only.
+// If the pattern repeats, the samples show the number of missing samples only modulo its period.
 bool VerifySink::is_overstated(const Gap& gap) const
 {
     const std::uint64_t missing = missing_at(gap), period = checker_->period();
@@ -271,7 +275,8 @@ bool VerifySink::is_overstated(const Gap& gap) const
     return missing + more > most_missing_at(gap);
 }
 
-// "At least N" if fewer are missing. At the start and the end of a stream it cannot be seen.
+// Describes a gap that reports at least N lost samples where fewer are missing; empty if there is
+// none. At the start and the end of a stream, missing samples cannot be counted.
 std::string VerifySink::overstated_losses() const
 {
     const detail::Findings& found = checker_->findings();
@@ -281,9 +286,8 @@ std::string VerifySink::overstated_losses() const
         if (gap.lost_min != 0 && gap.offset_min != 0 &&
             gap.offset_max + detail::Checker::kMostAlike < found.samples && is_overstated(gap))
             return "at least " + std::to_string(gap.lost_min) +
-                   " samples are said to be missing before sample " +
-                   std::to_string(gap.offset_max) + ", where " + std::to_string(missing_at(gap)) +
-                   " are" +
+                   " samples are reported missing before sample " + std::to_string(gap.offset_max) +
+                   ", but " + std::to_string(missing_at(gap)) + " are missing" +
                    (checker_->period() == kUnknown
                         ? ""
                         : ", or more by a multiple of " + std::to_string(checker_->period()));
