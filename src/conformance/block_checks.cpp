@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// 404 to 407: what the kernel reports about blocks, and what is in their memory.
+// 404 to 407: the kernel's reports about blocks, and the contents of their memory.
 #include "conformance/marked_blocks.hpp"
 #include "conformance/streaming.hpp"
 #include "iio_stream/reader.hpp"
@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 constexpr int kStatusBlocks = 32;
 constexpr double kLateWait = 1; ///< seconds: a busy machine wakes a program late
 
-/// Counts the blocks of a stream, and says what is wrong with their order.
+/// The number of blocks of a stream, and the first fault in their order.
 struct BlockSequence {
     std::int64_t blocks = 0, unverified = 0;
     std::string wrong;
@@ -33,7 +33,7 @@ void check_next(const Block& block, const Block* last, BlockSequence& sequence)
     if (block.sequence() != last->sequence() + 1)
         sequence.wrong = name + " follows block " + std::to_string(last->sequence());
     else if (block.time().ns < last->time().ns)
-        sequence.wrong = name + " was complete before the one ahead of it";
+        sequence.wrong = name + " was complete before the previous one";
     else if (block.position() != last->position() + last->samples())
         sequence.wrong = name + " begins at sample " + std::to_string(block.position()) +
                          " instead of " + std::to_string(last->position() + last->samples());
@@ -64,11 +64,11 @@ void status_by(Run& run, const Subject& subject, const Way& way)
     run.blame(summary.error);
     if (sequence.wrong.empty() && summary.error)
         sequence.wrong = summary.error->what();
-    if (counts.error_blocks != 0) // their numbers are missing in the order
+    if (counts.error_blocks != 0) // failed blocks leave gaps in the order
         sequence.wrong = std::to_string(counts.error_blocks) + " of " +
                          std::to_string(summary.stats.blocks) + " blocks failed in the DMA";
     if (sequence.wrong.empty() && sequence.blocks == 0)
-        sequence.wrong = "no block came within 3 s";
+        sequence.wrong = "no block arrived within 3 s";
     if (!sequence.wrong.empty())
         run.fail(sequence.wrong, std::move(facts), way.text());
     else
@@ -79,7 +79,7 @@ void status_by(Run& run, const Subject& subject, const Way& way)
                  std::move(facts), way.text());
 }
 
-// Memories that this subject takes as DMABUFs.
+// The memories whose DMABUFs this subject accepts.
 std::vector<Memory> dmabuf_memories(const Subject& subject)
 {
     std::vector<Memory> memories;
@@ -175,8 +175,8 @@ void report_bounced(Run& run, const MarkedBlocks& filled, const std::string& var
     const std::size_t all = filled.blocks.size() * filled.block_bytes / 4096;
     if (pages != 0 && pages * 2 >= all)
         run.fail(std::to_string(pages) + " of " + std::to_string(all) +
-                     " pages were not written by the DMA: the kernel copies them for it (swiotlb), "
-                     "or it wrote nothing",
+                     " pages were not written by the DMA: the kernel copies them (swiotlb), or the "
+                     "DMA wrote nothing",
                  {}, variant);
     else
         run.pass("the DMA wrote to the memory's own pages", {}, variant);
@@ -228,7 +228,7 @@ void check_bounced(Run& run, Subject* subject)
                     [&](const Memory& memory) {
                         report_bounced(run, fill_marked_blocks(*subject, memory), memory.name());
                     },
-                    {}); // the kernel's own blocks are memory of the DMA's
+                    {}); // the kernel allocates its own blocks for the DMA
 }
 
 void check_deadlines(Run& run, Subject* subject)

@@ -7,8 +7,8 @@ namespace iio_stream::conformance {
 
 BufferSettingsGuard::BufferSettingsGuard(Run& run, const Subject& subject) : settings_(run)
 {
-    // The kernel has buffer/ and buffer0/ for the first one; scan_elements/ is the same as its *_en
-    // files.
+    // The first buffer has both buffer/ and buffer0/, and scan_elements/ contains the *_en files of
+    // buffer0/.
     std::string folder = subject.folder() + "/buffer" + std::to_string(subject.buffer.index);
     std::string elements = folder;
     if (!sys::path_exists(folder)) {

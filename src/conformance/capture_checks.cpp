@@ -38,7 +38,7 @@ void capture_by(Run& run, const Subject& subject, const Way& way)
     if (const std::string why = why_not_complete(summary, config.samples); !why.empty())
         run.fail(why, std::move(facts), way.text());
     else if (!summary.route.empty() && summary.route[0].mechanism != way.path)
-        run.fail("the samples came by " + summary.route[0].mechanism +
+        run.fail("the samples arrived by " + summary.route[0].mechanism +
                      " instead: " + summary.route[0].reason,
                  std::move(facts), way.text());
     else
@@ -47,7 +47,7 @@ void capture_by(Run& run, const Subject& subject, const Way& way)
                  std::move(facts), way.text());
 }
 
-// Ends after each cycle with one block at least.
+// Starts and stops a stream kCycles times, after at least one block each time.
 void cycle_by(Run& run, const Subject& subject, const Way& way)
 {
     PipelineConfig config = capture_config(subject, way);
@@ -63,7 +63,7 @@ void cycle_by(Run& run, const Subject& subject, const Way& way)
         run.blame(summary.error);
         if (!came || summary.error) {
             run.fail("start " + std::to_string(cycle) + " of " + std::to_string(kCycles) + ": " +
-                         (summary.error ? summary.error->what() : "no block came within 3 s"),
+                         (summary.error ? summary.error->what() : "no block arrived within 3 s"),
                      {}, way.text());
             return;
         }
@@ -74,7 +74,7 @@ void cycle_by(Run& run, const Subject& subject, const Way& way)
              {{"slowest_seconds", slowest}}, way.text());
 }
 
-// Streams, tries to open the device a second time, and streams on.
+// Streams, tries to open the device a second time, and continues to stream.
 void open_twice(Run& run, const Subject& subject, const Way& way)
 {
     PipelineConfig config = capture_config(subject, way);
@@ -82,7 +82,7 @@ void open_twice(Run& run, const Subject& subject, const Way& way)
     Reader first(config);
     first.start();
     if (!first.next(3s)) {
-        run.fail("no block came within 3 s", {}, way.text());
+        run.fail("no block arrived within 3 s", {}, way.text());
         return;
     }
     std::string refusal;
@@ -95,7 +95,8 @@ void open_twice(Run& run, const Subject& subject, const Way& way)
         return;
     } catch (const Error& error) {
         if (error.code() != std::errc::device_or_resource_busy) {
-            run.fail(std::string("a second program is refused by the wrong error: ") + error.what(),
+            run.fail(std::string("a second program is refused with the wrong error: ") +
+                         error.what(),
                      {}, way.text());
             return;
         }
@@ -104,7 +105,7 @@ void open_twice(Run& run, const Subject& subject, const Way& way)
     for (int i = 0; i < 4; ++i)
         if (!first.next(3s)) {
             const Summary summary = first.close();
-            run.fail("the second program has ended the first one's stream" +
+            run.fail("the second program ended the stream of the first one" +
                          (summary.error ? std::string(": ") + summary.error->what() : ""),
                      {}, way.text());
             return;
@@ -117,8 +118,8 @@ void open_twice(Run& run, const Subject& subject, const Way& way)
         run.pass("refused: " + refusal, {}, way.text());
 }
 
-// Lengths of a stream that are no multiple of a block: a sample, a sample more than a block, and a
-// sample less.
+// Streams numbers of samples that are not a multiple of a block: one sample, one more than a block,
+// and one less than two blocks.
 void odd_lengths_by(Run& run, const Subject& subject, const Way& way)
 {
     PipelineConfig config = capture_config(subject, way);
@@ -147,7 +148,7 @@ void for_each_path(Run& run, const Subject& subject,
 {
     run.each_way(subject.one_way_per_path(), [&](const Way& way) { check(run, subject, way); });
     for (const auto& [way, why] : subject.unusable)
-        if (way == "fileio") // dangerous here
+        if (way == "fileio") // dangerous on this kernel
             run.skip(why, way);
 }
 
@@ -177,8 +178,8 @@ void check_odd_lengths(Run& run, Subject* subject)
 
 namespace {
 
-// The device's own driver in sysfs: writing its name to unbind removes the device, and to bind
-// brings it back.
+// The driver of a device in sysfs. Writing the device's name to its file unbind removes the device,
+// and writing it to bind brings the device back.
 struct Driver {
     std::string folder, name;
 };
@@ -194,7 +195,8 @@ std::optional<Driver> driver_of(const Subject& subject)
     return Driver{driver.string(), parent.filename().string()};
 }
 
-// Until the stream has ended, or the deadline has passed.
+// Unbinds the driver during a stream and waits until the stream ends or the deadline passes.
+// Describes the fault; empty if there is none.
 std::string unbind_while_streaming(Run& run, const Subject& subject, const Driver& driver)
 {
     PipelineConfig config = capture_config(subject, subject.ways.front());
@@ -216,7 +218,7 @@ std::string unbind_while_streaming(Run& run, const Subject& subject, const Drive
     if (!summary.error)
         return "the stream ended without an error when its driver was unbound";
     if (!run.stopped() && summary.error->code() != std::errc::no_such_device)
-        return std::string("the stream ended by another error than ENODEV: ") +
+        return std::string("the stream ended with an error other than ENODEV: ") +
                summary.error->what();
     return seconds > 5 ? "the stream ended only after " + seconds_text(seconds) : "";
 }
@@ -251,7 +253,7 @@ void check_unplug(Run& run, Subject* subject)
     if (const std::string why = why_not_complete(stream(run, config), config.samples); !why.empty())
         run.fail("after its driver was bound again: " + why);
     else
-        run.pass("the stream ended by ENODEV, and " + driver->name +
+        run.pass("the stream ended with ENODEV, and " + driver->name +
                  " works after it was bound again");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// 2xx: what the devices say about themselves.
+// 2xx: the contexts, names, formats and settings of the devices.
 #include "conformance/run.hpp"
 #include "core/base/text.hpp"
 #include "iio/context/local_context.hpp"
@@ -18,7 +18,8 @@ std::string name_of_device(const DeviceInfo& info)
     return info.name.empty() ? info.id : info.name;
 }
 
-// The value an attribute needs to have for a stream to be described: the first that cannot be read.
+// Describes the first setting (rate, frequency or bandwidth) whose value is not a number; empty if
+// there is none.
 std::string unreadable_setting(const Subject& subject)
 {
     const iio::FrontEnd front(subject.device, "local:", "auto",
@@ -42,8 +43,8 @@ std::string wrong_channel(const Channel& channel)
     const ScanType& type = channel.type;
     if (type.bits == 0 || type.bits + type.shift > type.storage_bits)
         return channel.id + " " + type.text() + ": " + std::to_string(type.bits) +
-               " bits shifted by " + std::to_string(type.shift) + " do not fit " +
-               std::to_string(type.storage_bits);
+               " bits shifted by " + std::to_string(type.shift) + " do not fit in " +
+               std::to_string(type.storage_bits) + " bits";
     if (type.storage_bits % 8 != 0 || (type.storage_bits & (type.storage_bits - 1)) != 0)
         return channel.id + " " + type.text() + ": the storage is not 8, 16, 32 or 64 bits";
     return "";
@@ -105,7 +106,7 @@ void check_names(Run& run, Subject*)
                 detail::add_item(ambiguous, name);
             else if (const iio::Device found = iio::find_device(context, "local:", name);
                      found.id() != info.id) {
-                run.fail("'" + name + "' finds " + found.id() + " instead of " + info.id);
+                run.fail("'" + name + "' selects " + found.id() + " instead of " + info.id);
                 return;
             }
         }
@@ -113,11 +114,11 @@ void check_names(Run& run, Subject*)
         for (const BufferInfo& buffer : info.buffers)
             for (const Channel& channel : buffer.channels)
                 if (!channels.insert(std::to_string(buffer.index) + "/" + channel.id).second) {
-                    run.fail(name_of_device(info) + " has two channels " + channel.id);
+                    run.fail(name_of_device(info) + " has two channels named " + channel.id);
                     return;
                 }
     }
-    run.pass(ambiguous.empty() ? "every name finds its device"
+    run.pass(ambiguous.empty() ? "every name selects its device"
                                : "several devices share a name, so use the id: " + ambiguous);
 }
 
@@ -131,9 +132,9 @@ void check_formats(Run& run, Subject* subject)
         if (const std::string why = wrong_channel(channel); !why.empty())
             detail::add_clause(wrong, why);
         if (!indexes.insert(channel.scan_index).second)
-            detail::add_clause(wrong, channel.id + " has the scan index " +
+            detail::add_clause(wrong, channel.id + " shares the scan index " +
                                           std::to_string(channel.scan_index) +
-                                          " of another channel");
+                                          " with another channel");
         detail::add_item(formats, channel.id + " " + channel.type.text());
     }
     if (wrong.empty() && formats.empty())
@@ -154,13 +155,13 @@ void check_attributes(Run& run, Subject* subject)
     for (const auto& [option, attributes] : subject->buffer.tuning)
         if (!attributes.empty())
             detail::add_item(places, option + "= is " + attributes.front());
-    run.pass(places.empty() ? "the device has no settings that iio-stream knows" : places,
+    run.pass(places.empty() ? "the device has no settings that iio-stream recognizes" : places,
              {{"sample_rate", subject->rate()}});
 }
 
 void check_availability(Run& run, Subject* subject)
 {
-    // Whether a program uses the device may have changed since the run began.
+    // Another program might have started or stopped using the device since the run began.
     subject->blocked = use_of(subject->device, subject->buffer.index);
     if (subject->blocked.empty() && subject->buffer.channels.empty())
         subject->blocked = "none of its channels is understood";

@@ -49,7 +49,7 @@ public:
           generator_(detail::Pattern::ramp, format, 0, 0),
           chunk_(writer.block_size())
     {}
-    /// False if the stream takes no more within a deadline.
+    /// Returns false if the stream takes no more samples within a deadline.
     bool write(std::uint64_t samples)
     {
         const std::size_t sample_bytes = writer.format().sample_bytes;
@@ -75,7 +75,7 @@ private:
     std::vector<std::byte> chunk_;
 };
 
-// The transmitter must have stayed silent; reports the failure if not.
+// Whether the transmitter stayed silent. Reports a failure if it did not.
 bool stayed_silent(Run& run, const Silence& silence, const Way& way)
 {
     if (run.options().transmit)
@@ -153,7 +153,7 @@ void cycle_by(Run& run, const Subject& subject, const Silence& silence, const Wa
             {{"repeats", static_cast<std::int64_t>(playback->repeats)}}, way.text());
 }
 
-// More blocks than the pool has: the DAC has started when the last of them has found room.
+// Writes more blocks than the pool has. When the last of them is accepted, the DAC has started.
 void underflow_by(Run& run, const Subject& subject, const Silence& silence, const Way& way)
 {
     RampWriter ramp(playback_config(subject, way), format_of(subject));
@@ -192,7 +192,7 @@ void for_ways(Run& run, const Subject& subject, const std::vector<Way>& ways, Da
         return;
     run.each_way(ways, [&](const Way& way) { check(run, subject, silence, way); });
     for (const auto& [way, why] : subject.unusable)
-        if (way == "fileio") // dangerous here
+        if (way == "fileio") // dangerous on this kernel
             run.skip(why, way);
 }
 

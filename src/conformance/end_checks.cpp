@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// 9xx: what the run leaves.
+// 9xx: the state after the run.
 #include "conformance/run.hpp"
 #include "core/base/text.hpp"
 #include "sys/device/kernel_log.hpp"
@@ -11,7 +11,7 @@ namespace iio_stream::conformance {
 
 namespace {
 
-// In what a driver or the kernel logs when something is wrong.
+// Texts in the log that report a fault of a driver or of the kernel.
 constexpr std::array kFaultWords{"BUG:",
                                  "WARNING:",
                                  "Oops",
@@ -36,12 +36,12 @@ void check_restored(Run& run, Subject*)
         try {
             const std::string now = sys::read_text(path).value_or("");
             if (now != value)
-                detail::add_clause(wrong, path + " reads '" + now + "' and was '" + value + "'");
+                detail::add_clause(wrong, path + " reads '" + now + "', but was '" + value + "'");
         } catch (const Error& error) {
             detail::add_clause(wrong, error.what());
         }
     if (wrong.empty())
-        run.pass(std::to_string(run.remembered().size()) + " settings are as they were",
+        run.pass(std::to_string(run.remembered().size()) + " settings are restored",
                  {{"settings", static_cast<std::int64_t>(run.remembered().size())}});
     else
         run.fail(wrong);
@@ -74,7 +74,7 @@ void check_kernel_log(Run& run, Subject*)
     for (const std::string& line : *lines)
         for (const char* word : kFaultWords)
             if (line.find(word) != std::string::npos) {
-                run.fail("the kernel has logged: " + line);
+                run.fail("the kernel logged: " + line);
                 return;
             }
     run.pass(std::to_string(lines->size()) + " lines, none of which reports a fault");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The registry of checks. A number is never used again for another check.
+// The registry of checks. The number of a check is never reused for another one.
 #include "conformance/run.hpp"
 
 #include <array>
@@ -12,15 +12,15 @@ constexpr std::array kItems{
     // Machine.
     Item{101, "kernel", "the kernel's release, and the interface of each buffer", Scope::machine,
          &check_kernel},
-    Item{102, "heaps", "every dma-heap can be opened, and a block of it allocated and mapped",
+    Item{102, "heaps", "every dma-heap can be opened, and a block can be allocated and mapped",
          Scope::machine, &check_heaps},
     Item{103, "udmabuf", "blocks can be made by /dev/udmabuf", Scope::machine, &check_udmabuf},
-    Item{104, "huge-pages", "a huge page can be had, reserved or made on demand", Scope::machine,
-         &check_huge_pages},
+    Item{104, "huge-pages", "a huge page is available, reserved or created on demand",
+         Scope::machine, &check_huge_pages},
     Item{105, "io-uring", "files can be written by io_uring", Scope::machine, &check_io_uring},
     Item{106, "permissions", "this user can open the devices and write their settings",
          Scope::machine, &check_permissions},
-    Item{107, "debugfs", "debugfs is readable, which overflow registers and test modes need",
+    Item{107, "debugfs", "debugfs, which overflow registers and test modes need, is readable",
          Scope::machine, &check_debugfs},
     Item{108, "limits", "the limits of open files and locked memory are high enough",
          Scope::machine, &check_limits},
@@ -38,19 +38,20 @@ constexpr std::array kItems{
     Item{206, "paths", "at least one path works: DMABUFs, legacy blocks, or read() and write()",
          Scope::buffer, &check_paths},
     // Tuning.
-    Item{301, "rate", "sample rates at the ends and in the middle of the range read back",
+    Item{301, "rate", "sample rates at the ends and in the middle of the range read back as set",
          Scope::buffer, &check_rate},
-    Item{302, "frequency", "frequencies at the ends and in the middle of the range read back",
-         Scope::buffer, &check_frequency},
-    Item{303, "gain", "gains at the ends and in the middle of the range read back", Scope::buffer,
-         &check_gain},
-    Item{304, "bandwidth", "bandwidths at the ends and in the middle of the range read back",
+    Item{302, "frequency",
+         "frequencies at the ends and in the middle of the range read back as set", Scope::buffer,
+         &check_frequency},
+    Item{303, "gain", "gains at the ends and in the middle of the range read back as set",
+         Scope::buffer, &check_gain},
+    Item{304, "bandwidth", "bandwidths at the ends and in the middle of the range read back as set",
          Scope::buffer, &check_bandwidth},
     Item{305, "antenna", "every antenna port can be selected", Scope::buffer, &check_antenna},
     // Capture.
-    Item{401, "capture", "exactly the requested samples come, by every path and memory",
+    Item{401, "capture", "exactly the requested samples arrive, by every path and memory",
          Scope::input, &check_capture},
-    Item{402, "start-stop", "a stream can be started and stopped again and again", Scope::input,
+    Item{402, "start-stop", "a stream can be started and stopped repeatedly", Scope::input,
          &check_start_stop},
     Item{403, "two-openers", "a second program is refused, and the first one loses nothing",
          Scope::input, &check_two_openers},
@@ -64,7 +65,7 @@ constexpr std::array kItems{
          Scope::input, &check_deadlines},
     Item{407, "bounced", "the DMA writes to the memory's own pages, not to copies", Scope::input,
          &check_bounced},
-    Item{408, "odd-lengths", "a stream ends at any sample, the first of a block included",
+    Item{408, "odd-lengths", "a stream can end at any sample, including the first of a block",
          Scope::input, &check_odd_lengths},
     Item{
         409, "unplug",
@@ -96,7 +97,7 @@ constexpr std::array kItems{
     Item{703, "cyclic", "a DAC repeats a buffer until it is stopped", Scope::output, &check_cyclic},
     Item{704, "underflow", "a pause in the samples is reported as an underflow", Scope::output,
          &check_underflow},
-    // Measurements: they never fail by speed.
+    // Measurements. They never fail because of a low speed.
     Item{801, "throughput", "bytes per second at the current rate, by every path and memory",
          Scope::input, &measure_throughput},
     Item{802, "highest-rate", "the highest sample rate without a loss", Scope::input,
@@ -107,11 +108,11 @@ constexpr std::array kItems{
     Item{805, "latency", "time from a block's last sample until the program has it", Scope::input,
          &measure_latency},
     Item{806, "clock", "the sample clock against the system clock", Scope::input, &measure_clock},
-    // What the run leaves.
-    Item{901, "restored", "every setting that the run has changed is as it was", Scope::machine,
+    // The state after the run.
+    Item{901, "restored", "every setting that the run changed is restored", Scope::machine,
          &check_restored},
     Item{902, "leaks", "no open file and no enabled buffer is left", Scope::machine, &check_leaks},
-    Item{903, "kernel-log", "the kernel has logged no fault during the run", Scope::machine,
+    Item{903, "kernel-log", "the kernel logged no fault during the run", Scope::machine,
          &check_kernel_log},
 };
 

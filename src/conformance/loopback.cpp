@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t kCounterMask = kLoopbackPeriod - 1;
-constexpr std::uint64_t kBetweenChannels = 1000; ///< so that swapped channels show
+constexpr std::uint64_t kBetweenChannels = 1000; ///< so that swapped channels are detected
 constexpr int kSettling = 20; ///< blocks before the counter has passed every filter and FIFO
 
 std::uint64_t counter_at(std::uint64_t sample, std::size_t channel)
@@ -25,7 +25,8 @@ std::uint64_t counter_at(std::uint64_t sample, std::size_t channel)
     return (sample + channel * kBetweenChannels) & kCounterMask;
 }
 
-// The device whose debugfs switches the loopback, of either direction's settings.
+// The device whose debugfs switches the loopback. The radio's settings of either direction belong
+// to it.
 std::string phy_of(const Subject& subject)
 {
     for (const auto& [option, places] : subject.buffer.tuning)
@@ -62,7 +63,7 @@ std::string compare_loop(Run& run, const Subject& adc, const Subject& dac, Facts
     PipelineConfig receiving = capture_config(adc, adc.ways.front());
     receiving.sinks.clear();
     Reader reader(receiving);
-    std::string wrong = "no block came within 3 s";
+    std::string wrong = "no block arrived within 3 s";
     std::int64_t exact = 0;
     for (int i = 0; i < 2 * kSettling && !run.stopped(); ++i) {
         const auto block = reader.next(3s);
@@ -150,7 +151,7 @@ void check_loopback(Run& run, Subject* subject)
     if (wrong.empty())
         run.pass("every sample that " + dac->name() + " played came back", std::move(facts));
     else
-        run.fail("through the digital loopback " + wrong, std::move(facts));
+        run.fail("through the digital loopback: " + wrong, std::move(facts));
 }
 
 } // namespace iio_stream::conformance

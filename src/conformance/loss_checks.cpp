@@ -40,14 +40,15 @@ Facts facts_of(const LossRun& losses)
     return facts;
 }
 
-// What the report of a stall lacks; empty if it covers the loss.
+// The reason why the reports do not cover the loss of a stall; empty if they do.
 std::string why_not_reported(const Subject& subject, const LossRun& losses)
 {
     const GapTotals& gaps = losses.gaps;
     const std::string reported = format_bounds(gaps.lost_min, gaps.lost_max) + " lost samples";
     if (losses.truth && (*losses.truth < gaps.lost_min || *losses.truth > gaps.lost_max))
         return std::to_string(*losses.truth) +
-               " samples were lost by the pattern in the data, and " + reported + " were reported";
+               " samples were lost according to the pattern in the data, but " + reported +
+               " were reported";
     if (losses.truth)
         return "";
     if (gaps.certain + gaps.possible == 0)
@@ -56,8 +57,8 @@ std::string why_not_reported(const Subject& subject, const LossRun& losses)
     if (subject.rate() > 0 && gaps.lost_max != kUnknown &&
         static_cast<double>(gaps.lost_max) < expected)
         return "a stall of " + seconds_text(losses.stalled) + " was reported as " + reported +
-               ", less than the " + std::to_string(static_cast<std::uint64_t>(expected)) +
-               " that the rate makes likely";
+               ", fewer than the " + std::to_string(static_cast<std::uint64_t>(expected)) +
+               " expected at this rate";
     return "";
 }
 
@@ -70,8 +71,7 @@ void stall_by(Run& run, const Subject& subject, const Way& way)
         run.fail(why, facts_of(losses), way.text());
     else if (losses.truth && *losses.truth == 0 && losses.gaps.certain + losses.gaps.possible == 0)
         run.pass("nothing was lost in a stall of " + seconds_text(losses.stalled) +
-                     ", by the pattern in the data, and "
-                     "nothing is reported",
+                     ", according to the pattern in the data, and nothing is reported",
                  facts_of(losses), way.text());
     else
         run.pass("a stall of " + seconds_text(losses.stalled) + " is reported as " +
@@ -134,7 +134,7 @@ void check_overflow_register(Run& run, Subject* subject)
     const bool seen = std::find(losses.used.begin(), losses.used.end(), Evidence::overflow_bit) !=
                       losses.used.end();
     if (seen && losses.truth && !lost)
-        run.fail("the overflow bit rose, and the pattern in the data shows no loss",
+        run.fail("the overflow bit rose, but the pattern in the data shows no loss",
                  facts_of(losses));
     else if (seen)
         run.pass("proven: the bit rose with a loss of " +
@@ -142,11 +142,11 @@ void check_overflow_register(Run& run, Subject* subject)
                  facts_of(losses));
     else if (lost)
         run.fail(std::to_string(*losses.truth) +
-                     " samples were lost in a stall, and the overflow bit did not rise",
+                     " samples were lost in a stall, but the overflow bit did not rise",
                  facts_of(losses));
     else
         run.skip("not proven: the bit did not rise in a stall of " + seconds_text(losses.stalled) +
-                 (losses.truth ? ", in which nothing was lost" : ", whose loss is not known"));
+                 (losses.truth ? ", in which nothing was lost" : ", whose loss is unknown"));
 }
 
 } // namespace iio_stream::conformance

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kMostKept = 8 << 20; ///< bytes that are searched for a pattern
 constexpr std::size_t kStallBlocks = 4;
-constexpr int kBlocksAfter = 12; ///< the report of a loss may come some blocks late
+constexpr int kBlocksAfter = 12; ///< the report of a loss can be some blocks late
 constexpr double kStallBlockSeconds = 0.005;
 
 /// Collects the blocks of a stream.
@@ -75,7 +75,7 @@ Block next_block(Reader& reader)
         return std::move(*block);
     if (const Summary summary = reader.close(); summary.error)
         throw Error(*summary.error);
-    throw Error(Fault::device, ETIMEDOUT, "wait for", "a block", "none came within 3 s");
+    throw Error(Fault::device, ETIMEDOUT, "wait for", "a block", "none arrived within 3 s");
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// 1xx: what the machine offers. A capability that the machine does not have is skipped; one that it
-// has and that this user cannot use fails.
+// 1xx: the capabilities of the machine. A check is skipped if the machine lacks the capability. It
+// fails if the machine has the capability but this user cannot use it.
 #include "conformance/run.hpp"
 #include "core/base/text.hpp"
 #include "core/memory/memory_backend.hpp"
@@ -22,10 +22,10 @@ namespace iio_stream::conformance {
 namespace {
 
 constexpr std::size_t kTriedBytes = 1 << 20;
-constexpr std::size_t kFewestFiles = 256; ///< three for each block of the largest pool, and some
+constexpr std::size_t kFewestFiles = 256; ///< three for each block of the largest pool, plus some
 constexpr std::size_t kLockedWanted = 64 << 20;
 
-// Makes a block and writes to its pages. Throws Error.
+// Makes blocks and writes to their pages. Throws Error.
 void try_memory(const Memory& memory)
 {
     const BlockPool pool(memory, kTriedBytes, 2, CpuUse::mapped);
@@ -101,13 +101,14 @@ void check_huge_pages(Run& run, Subject*)
         const BlockPool pool(pages, reserved, 1, CpuUse::mapped);
         if (pool.traits().page_bytes < reserved)
             run.fail("the kernel reports free huge pages of " + format_size(reserved) +
-                     " and gave pages of " + format_size(pool.traits().page_bytes));
+                     " but gave pages of " + format_size(pool.traits().page_bytes));
         else
             run.pass("pages of " + format_size(reserved) + " are reserved and usable");
     } else if (made != 0)
-        run.pass("none is reserved; the kernel makes some of " + format_size(made) + " on demand");
+        run.pass("none is reserved; the kernel creates pages of " + format_size(made) +
+                 " on demand");
     else
-        run.skip("none is reserved, and the kernel makes none (echo 128 | sudo tee "
+        run.skip("none is reserved, and the kernel creates none (echo 128 | sudo tee "
                  "/proc/sys/vm/nr_hugepages)");
 }
 

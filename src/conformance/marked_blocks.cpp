@@ -24,7 +24,7 @@ constexpr double kBlockSeconds = 0.02;
 constexpr std::int64_t kFillDeadlineNs = 2'000'000'000;
 constexpr std::size_t kWord = sizeof(std::uint64_t);
 
-// Of one word of one block: no data of a converter repeats it by chance.
+// The mark of one word of one block. Data of a converter do not match it by chance.
 std::uint64_t mark_of(std::size_t block, std::size_t word)
 {
     std::uint64_t x = (std::uint64_t{block} << 40) + word + 0x9e3779b97f4a7c15;
@@ -63,7 +63,7 @@ struct OpenBuffer {
     iio::BufferFile file;
     Format format;
     std::size_t bytes;   ///< of a block
-    std::string refused; ///< the reason why the buffer takes no blocks of the kind
+    std::string refused; ///< the reason why the buffer takes no blocks of this kind
 
     explicit OpenBuffer(const Subject& subject)
         : dir(subject.device.id(), subject.device.name(), subject.buffer.index),
@@ -76,7 +76,7 @@ struct OpenBuffer {
     OpenBuffer(const OpenBuffer&) = delete;
 };
 
-/// A pool is attached to the buffer.
+/// An OpenBuffer to which a pool is attached.
 struct Attached : OpenBuffer {
     BlockPool pool;
     std::vector<EmptyBlock> blocks; ///< by index
@@ -102,7 +102,7 @@ struct Attached : OpenBuffer {
     }
 };
 
-/// The kernel's own blocks are mapped.
+/// An OpenBuffer that maps the kernel's own blocks.
 struct Mapped : OpenBuffer {
     iio::MmapBlocks blocks;
 
@@ -111,7 +111,7 @@ struct Mapped : OpenBuffer {
         (void)dir.set_length(bytes / format.sample_bytes);
         std::string why;
         if (blocks.allocate(bytes, kBlocks, why) == 0)
-            refused = "the kernel makes no blocks: " + why;
+            refused = "the kernel cannot make blocks: " + why;
         for (std::size_t i = 0; i < blocks.count(); ++i)
             blocks.map(i, true);
     }
@@ -131,7 +131,7 @@ struct Mapped : OpenBuffer {
 {
     throw Error(Fault::device, ETIMEDOUT, "wait for a block of", subject.name(),
                 std::to_string(ended) + " of " + std::to_string(queued) +
-                    " blocks came within 2 s");
+                    " blocks arrived within 2 s");
 }
 
 } // namespace

@@ -11,29 +11,30 @@
 
 namespace iio_stream::conformance {
 
-/// What a device did to one block whose every word had been marked before.
+/// How a device filled one block, in which every word had been marked beforehand.
 struct MarkedBlock {
     iio::Completion::State state = iio::Completion::State::complete;
     int error = 0;
-    std::size_t reported = 0;        ///< bytes that the kernel says were transferred
+    std::size_t reported = 0;        ///< bytes transferred, as the kernel reports
     std::size_t untouched = 0;       ///< bytes that still have their mark
     std::size_t filled_to = 0;       ///< bytes up to the last one without a mark
     std::size_t untouched_pages = 0; ///< pages without a written word
 };
 
-/// Blocks of one memory, or the kernel's own, that a device has filled, or why it has not.
+/// Blocks of one memory, or the kernel's own, that a device filled, or the reason why it did not.
 struct MarkedBlocks {
-    std::string refused; ///< why the device or this memory takes no DMABUFs; empty if it does
+    std::string refused; ///< why the device cannot fill such blocks; empty if it can
     std::size_t block_bytes = 0;
     std::vector<MarkedBlock> blocks; ///< in the order of their completion
 };
 
-/// Lets a device fill some blocks of a memory, each once. Throws Error if none comes within 2 s.
+/// Makes a device fill some blocks of a memory, each once. Throws Error if they are not complete
+/// within 2 s.
 MarkedBlocks fill_marked_blocks(const Subject& subject, const Memory& memory);
-/// The same with the kernel's own blocks, on kernels that have them.
+/// Like fill_marked_blocks(), with the kernel's own blocks, on kernels that have them.
 MarkedBlocks fill_marked_kernel_blocks(const Subject& subject);
 
-/// Blocks in the queue of a buffer that is off, and then stopped.
+/// The result of enqueuing blocks to a buffer that is not enabled, and stopping it.
 struct IdleQueue {
     std::string refused;
     bool completed = false;   ///< a block ended before the stop
@@ -43,8 +44,8 @@ struct IdleQueue {
     static constexpr double kIdleWait = 0.1;
 };
 IdleQueue stop_idle_queue(const Subject& subject, const Memory& memory);
-/// The same with the kernel's own blocks. Those that can be allocated again after the stop count as
-/// returned.
+/// Like stop_idle_queue(), with the kernel's own blocks. Blocks that can be allocated again after
+/// the stop count as returned.
 IdleQueue stop_idle_kernel_queue(const Subject& subject);
 
 } // namespace iio_stream::conformance

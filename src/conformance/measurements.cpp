@@ -22,11 +22,11 @@ using namespace std::chrono_literals;
 
 constexpr double kGiB = 1073741824.0;
 constexpr auto kThroughputTime = 300ms, kRateTime = 500ms;
-constexpr std::size_t kMostRates = 6; ///< that are tried
+constexpr std::size_t kMostRates = 6; ///< the number of rates to try, at most
 constexpr std::size_t kMostDiskBytes = 256 << 20;
 constexpr int kLatencyBlocks = 100;
 constexpr double kClockSeconds = 3, kWrongClock = 0.02;
-/// A device that delivers less than this part of its rate does not run at that rate.
+/// A device that delivers less than this fraction of a rate does not run at that rate.
 constexpr double kReached = 0.75;
 
 void throughput_by(Run& run, const Subject& subject, const Way& way)
@@ -96,7 +96,7 @@ Rates rates_of(const Subject& subject)
     return {"", {subject.rate()}};
 }
 
-/// One rate: whether the sink took all samples.
+/// The result of one rate: whether the sink took all samples.
 struct RateTrial {
     bool lossless = false;
     Summary summary;
@@ -120,7 +120,8 @@ RateTrial try_rate(Run& run, const Subject& subject, const Uri& sink)
     return trial;
 }
 
-// From the highest rate down, until the device delivers that rate and the sink takes all samples.
+// Tries rates from the highest down, until the device delivers the rate and the sink takes all
+// samples.
 void sweep_rates(Run& run, const Subject& subject, const Uri& sink)
 {
     const Rates rates = rates_of(subject);
@@ -157,10 +158,10 @@ void sweep_rates(Run& run, const Subject& subject, const Uri& sink)
             return;
         }
         std::string tried = rate > 0 ? rate_text(rate) : rate_text(measured);
-        tried += trial.lossless ? " (only " + rate_text(measured) + " came)" : " (losses)";
+        tried += trial.lossless ? " (only " + rate_text(measured) + " arrived)" : " (losses)";
         detail::add_item(failed, tried);
     }
-    run.pass("at no rate that was tried do all samples arrive: " + failed);
+    run.pass("no rate that was tried delivers all samples: " + failed);
 }
 
 } // namespace
@@ -182,8 +183,7 @@ void measure_disk(Run& run, Subject* subject)
     const fs::path folder(run.options().scratch);
     const fs::space_info space = fs::space(folder, error);
     if (error || space.available < 2 * kMostDiskBytes) {
-        run.skip("there is less than 512 MiB of room in " + folder.string() +
-                 " (--scratch FOLDER)");
+        run.skip("less than 512 MiB is free in " + folder.string() + " (--scratch FOLDER)");
         return;
     }
     const std::string file = (folder / "iio-stream-check.raw").string();
@@ -213,7 +213,8 @@ void measure_usb(Run& run, Subject*)
     for (const ControllerInfo& controller : status.controllers)
         detail::add_item(controllers,
                          controller.name + " " + controller.state + " " + controller.speed);
-    run.skip("a rate needs a host that reads: run `iio-stream bench usb:` on it; controllers: " +
+    run.skip("measuring a rate requires a host that reads: run `iio-stream bench usb:` on it; "
+             "controllers: " +
              controllers);
 }
 
@@ -303,7 +304,7 @@ void measure_clock(Run& run, Subject* subject)
         return;
     }
     if (slope.count() < 3 || slope.span() <= 0) {
-        run.skip("too few blocks came to compare the clocks");
+        run.skip("too few blocks arrived to compare the clocks");
         return;
     }
     const double measured = slope.value(), ratio = measured / subject->rate();
@@ -313,7 +314,7 @@ void measure_clock(Run& run, Subject* subject)
     char text[64];
     std::snprintf(text, sizeof text, "%+.1f ppm", (ratio - 1) * 1e6);
     if (std::abs(ratio - 1) > kWrongClock)
-        run.pass("samples come at " + rate_text(measured) + ", where the device reports " +
+        run.pass("samples arrive at " + rate_text(measured) + ", but the device reports " +
                      rate_text(subject->rate()),
                  std::move(facts));
     else

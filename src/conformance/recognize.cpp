@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::uint64_t kFewestRecognized = 256; ///< samples
 constexpr std::uint64_t kWrongShare =
-    10; ///< one wrong sample of this many: zeros are right in 3 of 4 places of a ramp
+    10; ///< at most one wrong sample in this many: zeros match 3 of 4 places of a ramp
 
 constexpr std::uint64_t kJumpShare =
-    100; ///< one jump in this many samples: some bits are as in the pattern
+    100; ///< at most one jump in this many samples: other data matches in some bits
 
 } // namespace
 
@@ -33,7 +33,7 @@ Recognized recognize(const Format& format, std::span<const std::byte> samples)
                 (found.gaps + found.repeats) * kJumpShare < found.samples)
                 return {name, found};
         } catch (const Error&) {
-            continue; // not in this format
+            continue; // this format cannot have the pattern
         }
     return {};
 }

@@ -15,7 +15,8 @@ struct Recognized {
     detail::Findings findings;
 };
 
-/// Looks for the patterns that sim: and the simulator have, from their first sample on.
+/// Recognizes the patterns that sim: and the simulator generate. Expects the first sample of the
+/// pattern at the start of `samples`.
 Recognized recognize(const Format& format, std::span<const std::byte> samples);
 
 } // namespace iio_stream::conformance

@@ -111,7 +111,7 @@ void Run::fail(const std::string& text, Facts facts, const std::string& variant)
 
 void Run::fail(const Error& error, const std::string& variant)
 {
-    // The source of such an error is not known below sys/; in a check of a device it is the device.
+    // An Error from sys/ has Fault::other. In a check of a device, the device is to blame.
     fault_ =
         item_->scope == Scope::machine ? error.fault() : error.blamed_on(Fault::device).fault();
     add(CheckOutcome::fail, device_, error.what(), {}, variant);
@@ -129,7 +129,7 @@ void Run::each_way(const std::vector<Way>& ways, const std::function<void(const 
         if (stopped())
             return;
         if (way.path == "fileio" && dmabuf_failed_.count(device_) != 0) {
-            skip("not tried after a failure by DMABUFs: blocks that are left in the kernel's queue "
+            skip("not tried after a failure with DMABUFs: blocks that stay in the kernel's queue "
                  "make read() crash",
                  way.text());
             continue;
@@ -173,12 +173,12 @@ void Run::run_for(const Item& item, Subject* subject)
     const std::size_t before = report_.results.size();
     try {
         if (stopped())
-            skip("the run was stopped before it");
+            skip("the run was stopped before this check");
         else if (subject != nullptr && item.scope != Scope::buffer && !subject->blocked.empty())
             skip(subject->blocked);
         else if (subject != nullptr && item.scope != Scope::buffer) {
             const BufferSettingsGuard guard(*this,
-                                            *subject); // the stream chooses channels and lengths
+                                            *subject); // the stream changes channels and lengths
             item.check(*this, subject);
         } else
             item.check(*this, subject);
@@ -188,7 +188,7 @@ void Run::run_for(const Item& item, Subject* subject)
         fail(error.what());
     }
     if (report_.results.size() == before)
-        skip(stopped() ? "the run was stopped during it" : "there is nothing to check");
+        skip(stopped() ? "the run was stopped during this check" : "there is nothing to check");
 }
 
 void Run::run_item(const Item& item)

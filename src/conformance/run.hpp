@@ -17,7 +17,7 @@ namespace iio_stream::conformance {
 
 using Facts = std::vector<CheckFact>;
 
-/// What the checks share: the options, the devices, and the results so far.
+/// The state that the checks share: the options, the devices and the results so far.
 /// Thread: one.
 class Run {
 public:
@@ -25,7 +25,7 @@ public:
         const std::function<void(const ConformanceResult&)>& seen, const std::atomic<bool>& stop);
 
     const ConformanceOptions& options() const noexcept { return options_; }
-    /// The user has asked for the end: a check returns soon.
+    /// Whether the user has stopped the run. A check must then return soon.
     bool stopped() const noexcept { return stop_.load(std::memory_order_relaxed); }
     std::vector<Subject>& subjects() noexcept { return subjects_; }
     const std::vector<DeviceInfo>& devices() const noexcept { return devices_; }
@@ -34,25 +34,26 @@ public:
     void pass(const std::string& text, Facts facts = {}, const std::string& variant = {});
     void fail(const std::string& text, Facts facts = {}, const std::string& variant = {});
     void fail(const Error& error, const std::string& variant = {});
-    /// The next failure is one of a device: it decides about the exit status.
+    /// Sets the fault of the next failure, which determines the exit status.
     void blame(Fault fault) noexcept { fault_ = fault; }
     void blame(const std::optional<Error>& error) noexcept;
     void skip(const std::string& text, const std::string& variant = {});
-    /// The same for a device that is not the one the check runs for.
+    /// Like pass() and fail(), for a device other than the one that the check runs for.
     void pass_for(const std::string& device, const std::string& text, Facts facts = {});
     void fail_for(const std::string& device, const std::string& text);
 
-    /// Calls `check` with each way; an Error that it throws is a failure. read() and write() are
-    /// left out after a failure of the device by DMABUFs: blocks that the kernel kept queued make
-    /// Linux 6.12 crash in read().
+    /// Calls `check` with each way and reports an Error that it throws as a failure. Skips read()
+    /// and write() if the device failed with DMABUFs before: blocks that the kernel keeps in its
+    /// queue make Linux 6.12 crash in read().
     void each_way(const std::vector<Way>& ways, const std::function<void(const Way&)>& check);
 
-    /// Called by SavedSettings: a setting had this value before it was changed.
+    /// Called by SavedSettings with the value that a setting had before it was changed.
     void remember(const std::string& path, const std::string& value);
     void not_restored(const std::string& text);
     const std::map<std::string, std::string>& remembered() const noexcept { return remembered_; }
     const std::vector<std::string>& unrestored() const noexcept { return unrestored_; }
-    /// Files that the process had open when the run began, and when that was (CLOCK_MONOTONIC).
+    /// The number of files that the process had open when the run began, and the time at which it
+    /// began (CLOCK_MONOTONIC).
     std::size_t open_files_before() const noexcept { return open_files_; }
     std::int64_t begin_ns() const noexcept { return begin_ns_; }
 
@@ -77,18 +78,18 @@ private:
     std::set<std::string> dmabuf_failed_; ///< names of devices
     const struct Item* item_ = nullptr;   ///< the check that runs
     std::string device_;                  ///< the name of its device
-    std::int64_t since_ns_ = 0;           ///< the last result, or the check's begin
-    std::optional<Fault> fault_;          ///< of the result that is being added
+    std::int64_t since_ns_ = 0;           ///< time of the last result or the check's start
+    std::optional<Fault> fault_;          ///< of the next failure
     std::size_t open_files_ = 0;
     std::int64_t begin_ns_ = 0;
 };
 
-/// How often a check runs, and on what.
+/// How often a check runs, and for which buffers.
 enum class Scope {
     machine, ///< once
     input,   ///< for each input buffer that can be streamed
     output,  ///< for each output buffer that can be streamed
-    buffer,  ///< for each buffer, streamed by someone else or not
+    buffer,  ///< for each buffer, even if another program uses it
 };
 
 /// One check of the registry.
@@ -103,7 +104,7 @@ struct Item {
 /// All checks, by number.
 std::span<const Item> items() noexcept;
 
-// The checks by kind; items.cpp has the names and what each one tests.
+// The checks by kind. items.cpp contains their names and what they test.
 void check_kernel(Run&, Subject*);
 void check_heaps(Run&, Subject*);
 void check_udmabuf(Run&, Subject*);

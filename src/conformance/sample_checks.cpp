@@ -108,7 +108,9 @@ void check_statistics(Run& run, Subject* subject)
         run.fail(statistics.wrong, std::move(facts));
     else
         run.pass(statistics.text +
-                     (statistics.wrong.empty() ? "" : "; not judged, as it is no fast converter"),
+                     (statistics.wrong.empty()
+                          ? ""
+                          : "; not judged, because the device is not a fast converter"),
                  std::move(facts));
 }
 
@@ -147,8 +149,8 @@ void check_counter(Run& run, Subject* subject)
 
 namespace {
 
-/// A switch that makes the converter send a pseudo-random sequence, and where its interface reports
-/// errors.
+/// The file that makes the converter send a pseudo-random sequence, the values that switch it on
+/// and off, and the file in which the interface reports errors.
 struct Prbs {
     std::string file, on, off, monitor;
 };
@@ -169,7 +171,7 @@ std::string phy_debug_file(const Subject& subject, const std::string& name)
 std::optional<Prbs> prbs_of(const Subject& subject)
 {
     const std::string own = subject.debug_folder() + "/";
-    for (const Channel& channel : subject.buffer.channels) // drivers of mainline, as ad9467
+    for (const Channel& channel : subject.buffer.channels) // mainline drivers, such as ad9467
         if (const std::string file = own + "in_" + channel.id + "_test_mode";
             sys::path_exists(file)) {
             std::string modes = sys::read_text(file + "_available").value_or("");
@@ -178,7 +180,7 @@ std::optional<Prbs> prbs_of(const Subject& subject)
                 if (modes.find(mode) != std::string::npos)
                     return Prbs{file, mode, "off", file};
         }
-    const std::string bist = phy_debug_file(subject, "bist_prbs"); // ADI's drivers of AD936x
+    const std::string bist = phy_debug_file(subject, "bist_prbs"); // ADI's AD936x drivers
     if (!bist.empty() && sys::path_exists(own + "pseudorandom_err_check"))
         return Prbs{bist, "1", "0", own + "pseudorandom_err_check"};
     return std::nullopt;
@@ -191,8 +193,8 @@ void check_prbs(Run& run, Subject* subject)
     const auto prbs = prbs_of(*subject);
     if (!prbs) {
         run.skip(sys::list_directory("/sys/kernel/debug").empty()
-                     ? "debugfs is not readable, where a chip's test mode would be"
-                     : "the chip has no pseudo-random test that is known here");
+                     ? "debugfs, where a chip's test mode would be, is not readable"
+                     : "the chip has no known pseudo-random test");
         return;
     }
     if (run.emulated() && prbs->monitor != prbs->file) {

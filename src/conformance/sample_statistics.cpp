@@ -12,7 +12,7 @@ namespace iio_stream::conformance {
 
 namespace {
 
-constexpr std::uint64_t kClippedShare = 2; ///< one sample of this many at an end of the scale
+constexpr std::uint64_t kClippedShare = 2; ///< clipped: more than one sample in this many
 
 std::uint64_t mask_of(const ScanType& type)
 {
@@ -78,7 +78,7 @@ std::string fault_of(const ChannelStatistics& channel, const ScanType& type, std
         return channel.id + " is constant: every sample is " + hex_text(channel.ones);
     if (channel.two_valued)
         return channel.id + " has only the values " + std::to_string(channel.least) + " and " +
-               std::to_string(channel.most) + ": the converter may be in a test mode";
+               std::to_string(channel.most) + ": the converter might be in a test mode";
     const unsigned lowest = static_cast<unsigned>(std::countr_zero(channel.changing));
     const unsigned highest = 63 - static_cast<unsigned>(std::countl_zero(channel.changing));
     for (unsigned bit = lowest; bit < highest; ++bit)
@@ -93,7 +93,8 @@ std::string fault_of(const ChannelStatistics& channel, const ScanType& type, std
     return "";
 }
 
-// The number of a block that has the same samples as the one before it; 0: there is none.
+// The number of the first block whose samples equal those of the previous block; 0 if there is
+// none.
 std::size_t repeated_block(std::span<const std::byte> samples, std::size_t block_bytes)
 {
     for (std::size_t block = 1; (block + 1) * block_bytes <= samples.size(); ++block)

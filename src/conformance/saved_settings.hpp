@@ -9,8 +9,8 @@
 
 namespace iio_stream::conformance {
 
-/// Changes attributes (files in sysfs and debugfs) and restores them in the reverse order.
-/// What cannot be restored is reported by the check "restored".
+/// Changes attributes (files in sysfs and debugfs) and restores them in the reverse order. The
+/// check "restored" reports settings that cannot be restored.
 /// Thread: one.
 class SavedSettings {
 public:
@@ -18,15 +18,15 @@ public:
     SavedSettings(const SavedSettings&) = delete;
     ~SavedSettings() { restore(); }
 
-    /// Remembers the file's value, if this is the first change, writes `value`, and returns what
-    /// reads back. `compare` false: the hardware changes the value by itself, so the check
-    /// "restored" does not compare it. Throws Error.
+    /// Saves the file's value before the first change, writes `value`, and returns the value that
+    /// is read back. If `compare` is false, the check "restored" does not compare the value,
+    /// because the hardware changes it by itself. Throws Error.
     std::string set(const std::string& path, const std::string& value, bool compare = true);
-    /// Writes `value` now, and `off` to restore it: for a file that does not read as it was
-    /// written.
+    /// Writes `value` now and `off` to restore the setting. This is for files that do not read back
+    /// the value that was written.
     void switch_on(const std::string& path, const std::string& value, const std::string& off);
-    /// Only remembers it: someone else is about to change it. A file that cannot be read is left
-    /// out.
+    /// Only saves the value, because other code is about to change it. Ignores a file that cannot
+    /// be read.
     void keep(const std::string& path, bool compare = true);
     void restore() noexcept;
 

@@ -19,7 +19,7 @@ std::string file_of(const iio::Device& device, const std::string& channel,
     return "/sys/bus/iio/devices/" + device.id() + "/" + device.file_of(channel, attribute);
 }
 
-// The smallest gain that "[-89.75 0.25 0]" or a list has.
+// The smallest gain of a range, "[-89.75 0.25 0]", or of a list.
 std::optional<double> least_gain(const std::string& available)
 {
     std::string text = available;
@@ -77,7 +77,7 @@ void Silence::attenuate(const iio::Device& device, const std::string& channel)
         device.has(channel, "hardwaregain") ? least_gain(iio::available_for(target)) : std::nullopt;
     if (!least) {
         detail::add_clause(missing_, device.name() + "/" + channel +
-                                         " does not list its gains, so the least is unknown");
+                                         " does not list its gains, so the smallest is unknown");
         return;
     }
     const std::string path = file_of(device, channel, "hardwaregain");

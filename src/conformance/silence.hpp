@@ -9,18 +9,18 @@
 
 namespace iio_stream::conformance {
 
-/// Makes a transmitter silent: its oscillators powered down, its attenuation the largest. Restores
-/// both. Thread: one.
+/// Silences a transmitter: powers its oscillators down and sets its largest attenuation. The
+/// destructor restores both. Thread: one.
 class Silence {
 public:
     Silence(Run& run, const Subject& output);
 
-    /// Why the transmitter is not known to be silent; empty if it is.
+    /// The reason why the transmitter is not known to be silent; empty if it is silent.
     const std::string& missing() const noexcept { return missing_; }
-    /// Reads both again: a driver may power an oscillator up when its DAC starts. Empty if all is
-    /// as set.
+    /// Reads both again, because a driver can power an oscillator up when its DAC starts. Describes
+    /// the first difference; empty if there is none.
     std::string broken() const;
-    /// "the oscillator … is off, and the gain … is -89.75 dB".
+    /// "ad9361-phy/… has a gain of -89.75 dB, ad9361-phy/… is powered down".
     const std::string& text() const noexcept { return text_; }
 
 private:
@@ -28,11 +28,12 @@ private:
     void attenuate(const iio::Device& device, const std::string& channel);
 
     SavedSettings settings_;
-    std::vector<std::pair<std::string, std::string>> expected_; ///< files and what they read
+    std::vector<std::pair<std::string, std::string>> expected_; ///< files and their values
     std::string missing_, text_;
 };
 
-/// Whether a DAC may be enabled now: with --transmit, or silenced. Otherwise reports the skip.
+/// Whether a DAC may be enabled now: with --transmit, or if its transmitter is silent. Otherwise
+/// reports the check as skipped.
 bool may_transmit(Run& run, const Silence& silence);
 
 } // namespace iio_stream::conformance

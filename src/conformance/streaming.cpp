@@ -105,10 +105,10 @@ std::string why_not_complete(const Summary& summary, std::uint64_t samples)
                std::to_string(summary.stats.blocks);
     if (summary.stats.samples < samples)
         return "only " + std::to_string(summary.stats.samples) + " of " + std::to_string(samples) +
-               " samples came within " + seconds_text(summary.stats.seconds);
+               " samples arrived within " + seconds_text(summary.stats.seconds);
     if (summary.stats.samples > samples)
-        return std::to_string(summary.stats.samples) + " samples came where " +
-               std::to_string(samples) + " were requested";
+        return std::to_string(summary.stats.samples) + " samples arrived instead of the " +
+               std::to_string(samples) + " requested";
     return "";
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Streams of limited length, as most checks need them.
+// Streams of limited length, which most checks use.
 #pragma once
 
 #include "conformance/run.hpp"
@@ -12,25 +12,25 @@
 
 namespace iio_stream::conformance {
 
-/// The size of a block, of about `seconds` at the device's rate and of at most `most` bytes: whole
-/// pages and whole samples where the rate allows it.
+/// The size of a block of about `seconds` at the device's rate and at most `most` bytes. It holds
+/// whole samples, and whole pages if the rate allows it.
 std::size_t block_bytes(const Subject& subject, double seconds, std::size_t most = 256 * 1024);
-/// About that many seconds of samples, and at most that many bytes.
+/// The number of samples in about `seconds`, and in at most `most_bytes`.
 std::uint64_t samples_of(const Subject& subject, double seconds, std::size_t most_bytes);
 
-/// A stream from an input by that way: small blocks, and deadlines that a check can wait for.
+/// The configuration of a capture by `way`, with small blocks and short deadlines.
 PipelineConfig capture_config(const Subject& subject, const Way& way);
 
-/// Runs it to its end, or until the user stops the run. The error that ended it is in the summary;
-/// throws the Error of a stream that cannot be prepared.
+/// Runs a stream to its end, or until the user stops the run. An error that ends the stream is in
+/// the summary. Throws Error if the stream cannot be prepared.
 Summary stream(Run& run, const PipelineConfig& config);
 
-/// "1.5 MS/s", "64 Ki": numbers for people.
+/// Numbers for people: "1.5 MS/s", "65.54 kB", "20 ms".
 std::string rate_text(double samples_per_second);
 std::string bytes_text(double bytes);
 std::string seconds_text(double seconds);
 
-/// What is wrong with a stream that was to deliver `samples`; empty if nothing is.
+/// The reason why a stream did not deliver exactly `samples`; empty if it did.
 std::string why_not_complete(const Summary& summary, std::uint64_t samples);
 
 } // namespace iio_stream::conformance

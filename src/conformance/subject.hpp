@@ -12,10 +12,10 @@
 
 namespace iio_stream::conformance {
 
-/// A path and a memory, as the options of iio: have them.
+/// A path and a memory, as in the options path= and memory= of iio:.
 struct Way {
     std::string path;   ///< "dmabuf", "mmap", "fileio"
-    std::string memory; ///< "heap:system"; empty = the path's own
+    std::string memory; ///< "heap:system"; empty: the path has its own
     std::string text() const { return memory.empty() ? path : path + " " + memory; }
 };
 
@@ -24,28 +24,28 @@ struct Subject {
     iio::Device device;
     DeviceInfo info;
     BufferInfo buffer;
-    std::string blocked;   ///< why it must not be streamed: "in use, not probed"; empty if it may
-    std::vector<Way> ways; ///< those that can be tried
+    std::string blocked;   ///< why it must not be streamed: "in use, not probed"; "" if it can be
+    std::vector<Way> ways; ///< ways that can be tried
     std::vector<std::pair<std::string, std::string>>
-        unusable;     ///< paths or ways that cannot, and why
-    bool dma = false; ///< a DMA fills it; false: the kernel's software FIFO
+        unusable;     ///< paths or ways that cannot be tried, and the reasons
+    bool dma = false; ///< false: the buffer is the kernel's software FIFO
 
     std::string name() const { return device.name().empty() ? device.id() : device.name(); }
     std::string folder() const { return "/sys/bus/iio/devices/" + device.id(); }
     std::string debug_folder() const { return "/sys/kernel/debug/iio/" + device.id(); }
     double rate() const noexcept { return info.sample_rate; } ///< samples per second; 0 = unknown
     std::size_t sample_bytes() const;                         ///< with all channels
-    /// The endpoint by that way, with all channels.
+    /// The endpoint of that way, with all channels.
     Uri uri(const Way& way) const;
     /// The best way of each path.
     std::vector<Way> one_way_per_path() const;
 };
 
-/// Why a device must not be touched: another program streams from it. Empty if it is free. Reads
-/// buffer/enable before it opens anything.
+/// The reason why a device must not be used, such as another program that streams from it; empty if
+/// it is free. Reads buffer/enable before it opens the device.
 std::string use_of(const iio::Device& device, int buffer);
 
-/// Fills in `blocked`, `ways` and `unusable`.
+/// Sets `blocked`, `ways`, `unusable` and `dma`.
 void find_ways(Subject& subject);
 
 } // namespace iio_stream::conformance

@@ -14,8 +14,8 @@ namespace iio_stream::conformance {
 
 namespace {
 
-constexpr std::size_t kMostTargets = 4; ///< of one option: more channels are alike
-constexpr double kRelativeError = 1e-4; ///< of a read-back: drivers round to what the chip can do
+constexpr std::size_t kMostTargets = 4; ///< of one option; further channels are alike
+constexpr double kRelativeError = 1e-4; ///< of a read-back: drivers round to the chip's steps
 constexpr double kUnlistedStep = 0.01;  ///< relative, where the driver lists no range
 
 iio::FrontEnd front_of(const Subject& subject)
@@ -38,7 +38,8 @@ struct Values {
     bool listed = false; ///< the driver lists them: a refusal is a failure
 };
 
-// "[-3 1 71]" or "30720000 3840000"; otherwise what is set now, and values close to it.
+// The values of a range ("[-3 1 71]") or a list ("30720000 3840000"); otherwise the current value
+// and values close to it.
 Values values_for(const iio::TuningTarget& target)
 {
     Values found;
@@ -70,7 +71,7 @@ Values values_for(const iio::TuningTarget& target)
     return found;
 }
 
-/// What became of one target.
+/// The result of trying one target.
 struct Tried {
     std::string wrong; ///< empty if every value read back
     std::string text;  ///< "ad9361-phy/…/hardwaregain -3, 34, 71"
@@ -82,7 +83,7 @@ std::string text_for(const iio::TuningTarget& target, double value)
     return target.attribute == "hardwaregain" ? iio::number_text(value) : iio::hertz_text(value);
 }
 
-// One value; false if an unlisted one is refused.
+// Tries one value. Returns false if the driver refuses it.
 bool try_value(SavedSettings& settings, const iio::TuningTarget& target, const Values& values,
                double value, bool remember, Tried& tried)
 {
@@ -106,7 +107,7 @@ bool try_value(SavedSettings& settings, const iio::TuningTarget& target, const V
 Tried try_target(Run& run, const iio::TuningTarget& target, bool remember)
 {
     SavedSettings settings(
-        run); // restored before the next target, which may be the same setting by another name
+        run); // restored before the next target, which can be the same setting under another name
     Tried tried;
     Values values;
     try {
@@ -153,7 +154,8 @@ void check_targets(Run& run, std::vector<iio::TuningTarget> targets, const std::
         run.skip(texts);
 }
 
-// A device that is in use, and a transmitter without permission, are left alone.
+// Whether the settings may be changed. The device must not be in use, and a transmitter's settings
+// require --transmit. Otherwise reports the check as skipped.
 bool may_tune(Run& run, const Subject& subject)
 {
     if (!subject.blocked.empty())
@@ -177,7 +179,7 @@ void check_rate(Run& run, Subject* subject)
         targets.push_back(std::move(target));
     SavedSettings settings(run);
     for (const iio::TuningTarget& target : targets)
-        settings.keep(path_of(target)); // one rate may change the others
+        settings.keep(path_of(target)); // setting one rate can change the others
     for (const iio::TuningTarget& target : front.places("bandwidth"))
         settings.keep(path_of(target));
     check_targets(run, targets, "the device has no sample rate that can be read", settings);
@@ -203,7 +205,7 @@ void check_gain(Run& run, Subject* subject)
         const std::string manual = front.manual_mode(), path = path_of(mode);
         if (sys::read_text(path) == manual)
             continue;
-        automatic = true; // the gain moves by itself: it is not restored, its mode is
+        automatic = true; // the gain changes by itself, so only its mode is restored
         if (const std::string read = settings.set(path, manual); read != manual) {
             run.fail(mode.text() + " reads '" + read + "' after " + manual + " was written");
             return;
