@@ -11,7 +11,7 @@
 namespace iio_stream::bench {
 
 using detail::kPage;
-constexpr std::size_t kUsualHugePage = 2 << 20; ///< for the row that says there are none
+constexpr std::size_t kUsualHugePage = 2 << 20; ///< for the row that reports that there are none
 
 std::vector<AreaMemory> area_memories()
 {
@@ -42,13 +42,13 @@ std::vector<AreaMemory> area_memories()
 Area::Area(const AreaMemory& memory, std::size_t bytes, std::size_t block_size)
     : bytes_(bytes), block_bytes_(block_size)
 {
-    // Huge pages are reserved already. For the rest, the kernel would rather kill processes than
-    // refuse an allocation.
+    // Huge pages are already reserved. For other pages, the kernel kills processes instead of
+    // refusing an allocation, so check the available memory first.
     if (const std::size_t available = sys::available_bytes();
         memory.page_bytes == kPage && bytes > available)
         throw Error(Fault::other, ENOMEM, "allocate", format_size(bytes),
                     "only " + format_size(available) + " of memory is available",
-                    "a smaller --size");
+                    "use a smaller --size");
     const detail::BufferRequest request{
         .count = detail::round_up(bytes, block_size) / block_size,
         .bytes = block_size,
@@ -67,7 +67,8 @@ Area::Area(const AreaMemory& memory, std::size_t bytes, std::size_t block_size)
             buffers_.whole.valid() ? buffers_.whole.data() + offset(i) : each_[i].data();
         blocks_.emplace_back(data, bytes_of(i));
     }
-    // As a capture does before the first DMA: leave no dirty cache line of the kernel's zeros.
+    // Write back the cache lines with the kernel's zeros, as a capture also does before its first
+    // DMA.
     if (!buffers_.dmabufs.empty())
         for (std::size_t i = 0; i < request.count; ++i) {
             const Use once(*this, i, sys::CpuAccess::read_write);

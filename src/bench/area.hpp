@@ -20,8 +20,8 @@ struct AreaMemory {
     bool by_memfd = false;
     std::size_t page_bytes = detail::kPage;
 };
-/// A memfd, and DMABUFs of each kind there is (detail::memory_backends()), on small and on huge
-/// pages.
+/// Lists a memfd, and DMABUFs of each available kind (detail::memory_backends()), on small and on
+/// huge pages.
 std::vector<AreaMemory> area_memories();
 
 /// A block's memory as a file range, for sendfile() and the like.
@@ -34,7 +34,7 @@ struct FileOffset {
 /// Owns: memfd, DMABUFs and mappings. Throws Error from the constructor and begin().
 class Area {
 public:
-    /// The last block may be shorter.
+    /// The last block can be shorter.
     Area(const AreaMemory& memory, std::size_t bytes, std::size_t block_size);
 
     std::size_t count() const noexcept { return blocks_.size(); }
@@ -42,7 +42,7 @@ public:
     std::span<const std::span<std::byte>> blocks() const noexcept { return blocks_; }
     std::size_t offset(std::size_t index) const noexcept { return index * block_bytes_; }
     FileOffset file_offset(std::size_t index) const noexcept;
-    /// CPU or disk access to a DMABUF's memory belongs between these two.
+    /// begin() and end() must enclose all accesses of the CPU or a disk to a DMABUF's memory.
     void begin(std::size_t index, sys::CpuAccess access) const;
     void end(std::size_t index, sys::CpuAccess access) const noexcept;
 
@@ -51,11 +51,11 @@ private:
 
     std::size_t bytes_, block_bytes_;
     detail::Buffers buffers_;
-    std::vector<sys::Mapping> each_; ///< of DMABUFs, where not all is mapped at once
+    std::vector<sys::Mapping> each_; ///< of each DMABUF, if there is no single mapping
     std::vector<std::span<std::byte>> blocks_;
 };
 
-/// Brackets the use of one block.
+/// Calls begin() and end() around the use of one block.
 class Use {
 public:
     Use(const Area& area, std::size_t index, sys::CpuAccess access)

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kPiece = 1 << 20;
 
-// Unlink a file that is replaced, so that its other names do not get our data.
+// Unlinks the file that is replaced, so that our data do not appear under its other names.
 void remove_old_file(const std::string& path)
 {
     try {
@@ -82,7 +82,7 @@ BenchFile::BenchFile(const IoBench& what)
     const int error = sys::allocate_file(buffered_.get(), 0, bytes_);
     if (error != 0 && error != EOPNOTSUPP)
         throw Error(Fault::storage, error, "fallocate", path_ + " of " + format_size(bytes_), {},
-                    "a smaller --size");
+                    "use a smaller --size");
 }
 
 int BenchFile::direct() const

@@ -6,9 +6,9 @@
 
 namespace iio_stream::bench {
 
-/// The file that the cells write and read. Unlinked as soon as it is open, so that nothing is left
-/// however the command ends.
-/// Owns: two open files, one of them past the page cache. Throws Error.
+/// The file that the cells write and read. It is unlinked as soon as it is open, so that no file is
+/// left, however the command ends.
+/// Owns: two descriptors of the file, one of which bypasses the page cache. Throws Error.
 class BenchFile {
 public:
     explicit BenchFile(const IoBench& what);
@@ -16,12 +16,13 @@ public:
     const std::string& path() const noexcept { return path_; }
     std::uint64_t bytes() const noexcept { return bytes_; }
     int buffered() const noexcept { return buffered_.get(); }
-    int direct() const; ///< throws if the file system does no direct I/O
+    int direct() const; ///< throws if direct I/O is not possible
 
-    /// Fills it with the ramp from `position`, uncached. False: stopped.
+    /// Fills the file with the ramp from `position` and removes it from the page cache. Returns
+    /// false if stopped.
     bool fill(std::uint64_t position, const std::atomic<bool>& stop);
     void sync() const;
-    /// Whether it holds the ramp from `position`, on disk and not only in the cache.
+    /// Whether the file holds the ramp from `position`, on disk and not only in the cache.
     bool holds(std::uint64_t position, const std::atomic<bool>& stop) const;
     void drop_cache() const;
 

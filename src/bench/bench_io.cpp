@@ -25,7 +25,7 @@ public:
         : what_(what), stop_(stop), file_(what)
     {}
 
-    /// nullopt: stopped.
+    /// Returns nullopt if stopped.
     std::optional<IoRow> cell(const AreaMemory& memory, Method method, Direction direction);
 
 private:
@@ -52,7 +52,8 @@ double cpu_now()
     return time.user_seconds + time.system_seconds;
 }
 
-// Each cell uses another part of the ramp, so that an earlier cell's data cannot pass for its own.
+// Each cell uses a different part of the ramp, so that data of an earlier cell cannot be mistaken
+// for its own.
 bool Matrix::ready(const std::optional<Area>& area, Direction direction)
 {
     if (direction == Direction::read) {
@@ -69,7 +70,7 @@ bool Matrix::ready(const std::optional<Area>& area, Direction direction)
         const Use use(*area, i, sys::CpuAccess::write);
         detail::fill_ramp(area->block(i), position_ + area->offset(i));
     }
-    file_.drop_cache(); // so that no cell pays for another's dirty pages
+    file_.drop_cache(); // write back another cell's dirty pages before the measurement
     return !stop_;
 }
 
@@ -140,7 +141,7 @@ void validate(const IoBench& what)
     whole_pages("--block-size", what.block_size);
     if (what.block_size > 1 << 30)
         fail_usage("--block-size " + format_size(what.block_size) +
-                   " is more than one request can have: 1Gi");
+                   " is larger than 1Gi, the limit of one request");
     if (what.depth == 0 || what.depth > 1024)
         fail_usage("--depth " + std::to_string(what.depth) + " is not between 1 and 1024");
 }

@@ -16,7 +16,7 @@ namespace iio_stream::bench {
 
 namespace {
 
-constexpr std::int64_t kDeadlineNs = 60'000'000'000; ///< without any completion
+constexpr std::int64_t kDeadlineNs = 60'000'000'000; ///< longest wait for a completion
 
 sys::CpuAccess access_of(Direction direction) noexcept
 {
@@ -100,7 +100,7 @@ std::ptrdiff_t Transfer::through_pipe(const FileOffset& from, const FileOffset& 
         const ssize_t moved = ::splice(pipe_out_.get(), nullptr, to.fd, &to_offset,
                                        static_cast<std::size_t>(in - out), SPLICE_F_MOVE);
         if (moved < 0 && errno == EINTR)
-            continue; // the pipe must be empty again
+            continue; // the pipe must be emptied
         if (moved <= 0)
             return moved;
         out += moved;
@@ -119,7 +119,7 @@ std::ptrdiff_t Transfer::step(std::size_t index, std::size_t done)
     auto to_offset = static_cast<off64_t>(to.offset);
     switch (method_) {
     case Method::sendfile:
-        // It writes at the file position.
+        // sendfile() writes at the file position.
         if (::lseek(to.fd, to_offset, SEEK_SET) < 0)
             return -1;
         return ::sendfile64(to.fd, from.fd, &from_offset, data.size());
@@ -190,7 +190,7 @@ bool Transfer::in_flight(const std::atomic<bool>& stop)
     };
     for (std::size_t tag = 0; tag < flights_.size(); ++tag)
         submit_next(tag);
-    // Wait for all requests even after an error: none may end in the next cell.
+    // Wait for all requests even after an error, so that none completes during the next cell.
     while (in_kernel != 0) {
         const auto completed = queue_->take();
         if (!completed) {

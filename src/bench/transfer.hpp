@@ -30,14 +30,15 @@ const char* name_of(Direction direction) noexcept;
 /// Borrows: the Area and the file. Throws: Error, from the constructor too.
 class Transfer {
 public:
-    /// Sets up queue or pipe and registers memory: what a stream does once.
+    /// Sets up the queue or the pipe and registers memory, as a stream does once.
     Transfer(Method method, Direction direction, const Area& area, const BenchFile& file,
              std::size_t depth);
-    /// False: stopped early.
+    /// Returns false if stopped early.
     bool run(const std::atomic<bool>& stop);
 
 private:
-    /// Moves a part of a block, from byte `done` on: bytes, or -1 and errno.
+    /// Moves a part of a block, beginning at byte `done`. Returns the number of bytes, or -1 with
+    /// errno set.
     std::ptrdiff_t step(std::size_t index, std::size_t done);
     std::ptrdiff_t through_pipe(const FileOffset& from, const FileOffset& to, std::size_t bytes);
     bool in_order(const std::atomic<bool>& stop);
