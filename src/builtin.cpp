@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The one place that knows all endpoint rooms.
+// The only file that depends on all endpoint folders.
 #include "check/check.hpp"
 #include "core/options/registry.hpp"
 #include "file/file.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The C header's calls: each is a few of C++, with exceptions turned into the thread's last error.
+// The C API. Each function makes a few C++ calls and stores exceptions as the thread's last error.
 #include "core/loss/losses.hpp"
 #include "iio_stream/iio_stream.h"
 #include "iio_stream/reader.hpp"
@@ -28,7 +28,7 @@ struct iio_stream_block {
     explicit iio_stream_block(Block&& given) : block(std::move(given)), read(block) {}
 
     Block block;
-    CpuRead read; ///< the CPU's access lasts until the release
+    CpuRead read; ///< the CPU's access ends with the release
 };
 
 namespace {
@@ -44,7 +44,7 @@ void remember(const char* text) noexcept
     }
 }
 
-/// What `call` returns, or `failed` if it throws.
+/// Returns the result of `call`, or `failed` if it throws.
 template <typename Result, typename Call>
 Result guarded(Result failed, Call call) noexcept
 {
@@ -59,7 +59,7 @@ Result guarded(Result failed, Call call) noexcept
     return failed;
 }
 
-/// A pointer that the call needs.
+/// Dereferences a pointer argument. Throws an Error if it is NULL.
 template <typename T>
 T& require(T* pointer, const char* name)
 {
@@ -190,7 +190,7 @@ ptrdiff_t iio_stream_writer_write(iio_stream_writer* writer, const void* samples
         if (bytes != 0)
             require(static_cast<const std::byte*>(samples), "samples");
         if (bytes > PTRDIFF_MAX)
-            fail_usage(std::to_string(bytes) + " bytes are more than any memory holds");
+            fail_usage(std::to_string(bytes) + " bytes are more than any buffer can hold");
         const std::span all(static_cast<const std::byte*>(samples), bytes);
         return static_cast<ptrdiff_t>(
             require(writer, "writer").writer.write(all, budget_of(timeout_ms)));

@@ -35,8 +35,8 @@ std::string kernel_fix()
                                              "DMABUFs: docs/kernels.md has the recipe";
 }
 
-// What a kernel offers depends on how it was built: Analog Devices' 6.12 has no DMABUFs by default.
-// So the devices decide, where there are some.
+// The features of a kernel depend on its configuration: Analog Devices' 6.12 does not support
+// DMABUFs by default. So the result comes from the devices if there are any.
 Check check_kernel(const std::vector<DeviceInfo>& found)
 {
     const std::string release = sys::kernel_release();
@@ -46,7 +46,7 @@ Check check_kernel(const std::vector<DeviceInfo>& found)
             const std::string name = device.name.empty() ? device.id : device.name;
             if (buffer.path == "dmabuf")
                 return {"kernel", Check::State::ok,
-                        release + ": takes DMABUFs (tried on " + name + ")", ""};
+                        release + ": takes DMABUFs (tested on " + name + ")", ""};
             if (buffer.path == "mmap")
                 mapped = name;
             else if (buffer.path == "fileio")
@@ -57,30 +57,30 @@ Check check_kernel(const std::vector<DeviceInfo>& found)
     if (!mapped.empty())
         return {"kernel", Check::State::ok,
                 release +
-                    ": takes no DMABUFs and offers blocks of its own in their place (path=mmap, "
-                    "tried on " +
+                    ": takes no DMABUFs but offers its own blocks instead (path=mmap, "
+                    "tested on " +
                     mapped +
                     "): 0 copies to programs, 1 to files and USB. Do not use path=fileio here. A "
                     "kernel without "
-                    "CONFIG_IIO_DMA_BUF_MMAP_LEGACY would spare that copy: docs/kernels.md",
+                    "CONFIG_IIO_DMA_BUF_MMAP_LEGACY would avoid that copy: docs/kernels.md",
                 ""};
     if (!copied.empty())
         return {"kernel", Check::State::lacking,
-                release + ": streams use read() and write() (tried on " + copied + ")",
+                release + ": streams use read() and write() (tested on " + copied + ")",
                 kernel_fix()};
     if (!unknown.empty())
         return {
             "kernel", Check::State::lacking,
-            release + ": whether it takes DMABUFs is unknown, because no device could be tried (" +
+            release + ": whether it takes DMABUFs is unknown, because no device could be tested (" +
                 unknown + ")",
             unknown.find("Permission denied") == std::string::npos ? "" : "sudo iio-stream doctor"};
     int major = 0, minor = 0;
     std::sscanf(release.c_str(), "%d.%d", &major, &minor);
     if (major > 6 || (major == 6 && minor >= 11))
         return {"kernel", Check::State::ok,
-                release + ": can have IIO DMABUFs (since 6.11); no device to try them on", ""};
+                release + ": can have IIO DMABUFs (since 6.11); there is no device to test", ""};
     return {"kernel", Check::State::lacking,
-            release + ": no IIO DMABUFs (since 6.11), and no device to try other paths on",
+            release + ": no IIO DMABUFs (since 6.11), and there is no device to test other paths",
             kernel_fix()};
 }
 
@@ -89,7 +89,7 @@ std::string fix_if_denied(const std::string& why)
     return why.find("Permission denied") == std::string::npos ? "" : sys::udev_hint();
 }
 
-// Kernels for boards, Debian's armmp among them, are often built without it.
+// Kernels for boards, including Debian's armmp, are often built without the module.
 std::string module_fix(const std::string& module)
 {
     if (module.empty())
@@ -116,7 +116,8 @@ Check check_memory(const MemoryChoice& choice)
     return {name, Check::State::lacking, choice.unavailable + unneeded, fix};
 }
 
-// What Storage does without reserved huge pages, tried on one page.
+// Tests with one huge page whether the kernel forms huge pages on request. Block memory depends on
+// this if no huge pages are reserved.
 bool kernel_makes_huge_pages()
 {
     const std::size_t bytes = sys::transparent_huge_page_bytes();
@@ -135,10 +136,10 @@ Check check_huge_pages()
 {
     const std::size_t bytes = sys::huge_page_bytes();
     if (bytes != 0)
-        return {"huge pages", Check::State::ok, "some of " + format_size(bytes) + " are free", ""};
+        return {"huge pages", Check::State::ok, "pages of " + format_size(bytes) + " are free", ""};
     if (kernel_makes_huge_pages())
         return {"huge pages", Check::State::ok,
-                "none reserved; the kernel makes some of " +
+                "none reserved; the kernel makes pages of " +
                     format_size(sys::transparent_huge_page_bytes()) + " on demand",
                 ""};
     const std::string cost = ": files are written from 4 KiB pages, at several times the CPU cost";
@@ -167,7 +168,8 @@ Check check_limit(const char* name, std::size_t limit, std::size_t wanted, const
             fix};
 }
 
-// Nothing is counted against the limit for a process with CAP_IPC_LOCK: tried with a page too many.
+// The limit does not apply to a process with CAP_IPC_LOCK. The test registers one page more than
+// the limit.
 bool limit_is_lifted(std::size_t limit)
 try {
     const sys::Mapping memory = sys::Mapping::of_pages(limit + 4096);
@@ -182,7 +184,7 @@ Check check_locked_memory()
 {
     const std::size_t limit = sys::locked_memory_limit();
     Check check = check_limit("locked memory", limit, 64 << 20,
-                              "io_uring pins the pages of more blocks again for each request",
+                              "io_uring must pin the pages of further blocks for each request",
                               "sudo prlimit --pid $$ --memlock=unlimited   (this shell; for good: "
                               "memlock in /etc/security/limits.conf)");
     if (check.state != Check::State::ok && limit_is_lifted(limit))
@@ -194,10 +196,10 @@ Check check_locked_memory()
 Check check_debugfs()
 {
     if (!sys::list_directory("/sys/kernel/debug").empty())
-        return {"debugfs", Check::State::ok, "readable: so are overflow registers", ""};
+        return {"debugfs", Check::State::ok, "readable, and so are overflow registers", ""};
     const std::string without =
         ": without a converter's overflow register, losses are only possible, not certain";
-    // Only root's, rightly: debugfs exposes the kernel.
+    // Only root can read it, with good reason: debugfs exposes kernel internals.
     if (::access("/sys/kernel/debug", R_OK) != 0 && errno == EACCES)
         return {"debugfs", Check::State::lacking, "only root can read it" + without,
                 "run the stream as root, or from a systemd unit like iio-stream@.service"};
@@ -229,7 +231,7 @@ Check check_devices(const std::vector<DeviceInfo>& found)
         add_device(names, device);
     if (names.empty())
         return {"IIO devices", Check::State::lacking,
-                "none with a buffer; not needed for sim:", ""};
+                "no device with a buffer; not needed for sim:", ""};
     const std::string fix = fix_if_denied(names);
     return {"IIO devices", fix.empty() ? Check::State::ok : Check::State::lacking, names, fix};
 }
@@ -243,7 +245,7 @@ Check check_libiio()
 {
     if (const auto missing = iio::missing_libiio())
         return lacking("libiio", *missing);
-    return {"libiio", Check::State::ok, "opens the devices of other machines (uri=)", ""};
+    return {"libiio", Check::State::ok, "can open devices of other machines (uri=)", ""};
 }
 
 } // namespace
