@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """``archive`` needs more than NumPy, and is imported where it is asked for."""
+    """Imports ``archive`` on first access, because it needs more than NumPy."""
     if name == "archive":
         return importlib.import_module(".archive", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

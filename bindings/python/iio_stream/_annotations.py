@@ -30,10 +30,10 @@ _OF_ARGUMENTS = {"core:sample_start": "start=", "core:sample_count": "count=", "
 
 @dataclass(frozen=True)
 class Annotation:
-    """An annotation of ``count`` samples from ``start`` on, counted as the recording's ``array`` counts them.
-    If ``count`` is None, it holds up to the end of its capture. ``frequency`` is the lowest and the highest
-    in Hz: of the spectrum if the capture has a frequency, else of the baseband. ``label``, ``comment`` and
-    ``frequency`` are None if the annotation does not have them."""
+    """An annotation of ``count`` samples from ``start`` on, which is an index into the recording's ``array``.
+    If ``count`` is None, the annotation holds up to the end of its capture. ``frequency`` is a pair of the
+    lowest and the highest frequency in Hz: at RF if the capture has a frequency, otherwise in the baseband.
+    ``label``, ``comment`` and ``frequency`` are None if the annotation does not have them."""
 
     start: int
     count: int | None
@@ -88,8 +88,8 @@ def _count(value: Any) -> int | None:
 
 def checked(path: str, samples: int, start: Any, count: Any, label: Any, comment: Any, frequency: Any,
             others: Mapping[str, Any]) -> dict[str, Any]:
-    """An annotation as SigMF writes it, whose start counts from the first sample of the file. Raises
-    UsageError for a value that it cannot have, TypeError for one of another type."""
+    """Checks the arguments of annotate() and returns the annotation as a SigMF object. Its start counts from
+    the first sample of the file. Raises UsageError for an invalid value and TypeError for a wrong type."""
     one: dict[str, Any] = {"core:sample_start": _whole("start", start)}
     begin = one["core:sample_start"]
     if not 0 <= begin < samples:
@@ -118,14 +118,14 @@ def _whole(name: str, value: Any) -> int:
             raise TypeError
         return operator.index(value)
     except TypeError:
-        raise TypeError(f"{name}={reprlib.repr(value)} is of type {type(value).__name__}: it is a whole "
+        raise TypeError(f"{name}={reprlib.repr(value)} is of type {type(value).__name__}: it must be a whole "
                         "number of samples") from None
 
 
 def _text(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{name}={reprlib.repr(value)} is of type {type(value).__name__}: it is text, such "
-                        f"as {name}={str(value)[:20]!r}")
+        raise TypeError(f"{name}={reprlib.repr(value)} is of type {type(value).__name__}: it must be text, "
+                        f"such as {name}={str(value)[:20]!r}")
     return utf8(name, value)
 
 
@@ -193,7 +193,7 @@ def with_annotation(text: str, one: Mapping[str, Any]) -> str:
     if not lists:
         end = members[-1][3]
         return text[:end] + "," + indent + '"annotations": ' + _alone(one, indent) + text[end:]
-    begin, end = lists[-1]  # the last of several counts
+    begin, end = lists[-1]  # JSON parsers use the last of several members of one name
     if text[begin] != "[":
         raise ValueError(f"annotations = {text[begin:end][:80]} is not an array")
     space = text[begin + 1:_skip(text, begin + 1)]

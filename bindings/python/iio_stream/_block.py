@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The methods of blocks, gaps and times. The extension has what they do; here they get Python's own
-signatures, since what the extension says of wrong arguments is about C++."""
+"""The methods of blocks, gaps and times. The extension implements them. Here they get Python signatures,
+because the extension's errors for wrong arguments describe C++ types."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -18,38 +18,38 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def channel(self: Block, which: str | int) -> npt.NDArray[Any]:
-    """Read-only strided view of one channel, by name or number: shape (samples,), no copy. Raises
+    """Returns a read-only strided view of one channel, by name or number: shape (samples,), no copy. Raises
     IndexError if there is no such channel."""
     return self._channel(text("the channel", which) if isinstance(which, str) else which)
 
 
 def iq(self: Block, out: npt.NDArray[np.complex64] | None = None) -> npt.NDArray[np.complex64]:
-    """The samples as complex64, converted by the library, full scale 1.0: shape (samples,), or (samples,
-    pairs) if there are several I/Q pairs. A new array that keeps no block, or ``out``, an array of exactly
-    that shape, which is filled and returned. Raises UsageError if the channels are not I/Q pairs, TypeError
-    or ValueError for another ``out``."""
+    """Returns the samples as complex64, converted by the library, full scale 1.0: shape (samples,), or
+    (samples, pairs) if there are several I/Q pairs. The result is a new array that does not keep the block.
+    If ``out`` is given, an array of exactly that shape, it is filled and returned instead. Raises UsageError
+    if the channels are not I/Q pairs, and TypeError or ValueError if ``out`` has another type or shape."""
     return self._iq(out)
 
 
 def convert(self: Block, format: str) -> npt.NDArray[Any]:
-    """The samples in another format ("rf32_le", "ri16_le", "cf32_le"), each value decoded by its scan type:
-    shape (samples, channels); full scale is 2^(bits-1) of an integer and 1.0 of a float. A new array, which
-    keeps no block. Raises UsageError."""
+    """Returns the samples in another format ("rf32_le", "ri16_le", "cf32_le"), each value decoded by its scan
+    type: shape (samples, channels). Full scale is 2^(bits-1) for integers and 1.0 for floats. The result is a
+    new array that does not keep the block. Raises UsageError for an invalid format."""
     return self._convert(text("format", format))
 
 
 def copy(self: Block) -> npt.NDArray[Any]:
-    """A writable array of its own that keeps no block."""
+    """Returns the samples in a new, writable array that does not keep the block."""
     return self.array.copy()
 
 
 def release(self: Block) -> None:
-    """Returns the memory now. Raises BufferError while views of it are alive."""
+    """Gives the block's memory back to the stream now. Raises BufferError while views of it are alive."""
     self._release()
 
 
 def release_empty(self: EmptyBlock) -> None:
-    """Returns the memory unused. Raises BufferError while views of it are alive."""
+    """Gives the block's memory back unused. Raises BufferError while views of it are alive."""
     self._release()
 
 
@@ -64,7 +64,8 @@ def exit(self: Block, type: object, *rest: object) -> None:
 
 def dlpack(self: Block, *, stream: Any = None, max_version: tuple[int, int] | None = None,
            dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> Any:
-    """DLPack 1.0: read-only, no copy. Consumers of older versions get BufferError, unless copy=True."""
+    """Exports the block by DLPack 1.0: read-only, no copy. Raises BufferError for consumers of older
+    versions, unless copy=True."""
     if dl_device is not None and tuple(dl_device) != (1, 0):
         raise BufferError("a block is in the CPU's memory: dl_device is (1, 0)")
     versioned = max_version is not None and max_version[0] >= 1
@@ -75,12 +76,12 @@ def dlpack(self: Block, *, stream: Any = None, max_version: tuple[int, int] | No
 
 
 def dlpack_device(self: Block) -> tuple[int, int]:
-    """The CPU."""
+    """Returns the DLPack device, which is the CPU."""
     return 1, 0
 
 
 def utc(self: Time) -> datetime:
-    """The same in UTC, to the microsecond."""
+    """The time in UTC, to the microsecond."""
     return _EPOCH + timedelta(microseconds=self.utc_ns // 1000)
 
 
@@ -92,7 +93,7 @@ def _of_gap(gap: Gap) -> tuple[Any, ...]:
     return gap.offset_min, gap.offset_max, gap.lost_min, gap.lost_max, gap.evidence
 
 
-def _time(*parts: Any) -> Time:  # the extension's own cannot be pickled
+def _time(*parts: Any) -> Time:  # the extension's functions cannot be pickled
     return _core._time(*parts)
 
 
@@ -101,7 +102,7 @@ def _gap(*parts: Any) -> Gap:
 
 
 def _is_value(cls: type, parts: Callable[[Any], tuple[Any, ...]], make: Callable[..., object]) -> None:
-    """Compares and pickles by its parts."""
+    """Makes objects of a class compare, hash and pickle by their parts."""
 
     def __eq__(self: object, other: object) -> bool:
         return parts(self) == parts(other) if isinstance(other, cls) else NotImplemented
@@ -117,7 +118,8 @@ def _give(cls: type, **methods: Any) -> None:
 
 
 def _is_bound(cls: type) -> None:
-    """Without this, the older of pickle's protocols would make the extension end the process."""
+    """Makes copying and pickling raise TypeError. Without this, the older pickle protocols would make the
+    extension abort the process."""
 
     def __reduce__(self: object) -> Any:
         raise TypeError(f"{cls.__name__}s can be neither copied nor pickled: their arrays can")
@@ -131,7 +133,7 @@ def _is_made_by(cls: type, whom: str) -> None:
     def init(self: object, *words: object, **more: object) -> None:
         raise TypeError(f"a {cls.__name__} is made by {whom}")
 
-    # pprint looks a class's __repr__ up in a dict, which the extension's methods cannot be put into.
+    # pprint uses a class's __repr__ as a key of a dict, and the extension's methods are not hashable.
     _give(cls, __init__=init, __repr__=lambda self: str(told(self)))
 
 

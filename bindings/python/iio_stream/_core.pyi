@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The extension. Programs use the package's own names; of this module they see Block, Gap and Time."""
+"""The extension. Programs use the names of the package; Block, EmptyBlock, Gap and Time come from here."""
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
@@ -70,7 +70,7 @@ class Gap:
     def exact(self) -> bool: ...
 
 class _Viewed:
-    """Of the stub only: what full and empty blocks have."""
+    """Only in the stub: the common members of full and empty blocks."""
     @property
     def array(self) -> npt.NDArray[Any]: ...
     def release(self) -> None: ...
@@ -120,7 +120,7 @@ class Block(_Viewed):
 class EmptyBlock(_Viewed): ...
 
 class _Stream:
-    """Of the stub only: what readers and writers have."""
+    """Only in the stub: the common members of readers and writers."""
     def start(self) -> None: ...
     def stop(self) -> None: ...
     def close(self, drop: bool) -> tuple[str, dict[str, Any], Error | None]: ...

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The library's exceptions.
 
-All are OSErrors, with ``errno``, ``strerror`` and ``filename``; if Python has a class of its own for an errno
-(FileNotFoundError, PermissionError, TimeoutError …) they are instances of that as well.
+All are OSErrors, with ``errno``, ``strerror`` and ``filename``. If Python has a specific class for an errno
+(FileNotFoundError, PermissionError, TimeoutError …), they are instances of that class as well.
 """
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ._printable import printable
 class Error(OSError):
     """A failed operation on a named object.
 
-    ``operation`` and ``object`` (also ``filename``) say what failed, ``detail`` what is wrong beyond the
-    errno's own text, ``hint`` how to fix it; ``fault`` is ``"usage"``, ``"device"``, ``"storage"``,
-    ``"samples"`` or ``"other"``.
+    ``operation`` and ``object`` (also ``filename``) say what failed, ``detail`` gives the cause beyond the
+    text of the errno, and ``hint`` says how to fix it. ``fault`` is ``"usage"``, ``"device"``,
+    ``"storage"``, ``"samples"`` or ``"other"``.
     """
 
     fault = "other"
@@ -34,7 +34,7 @@ class Error(OSError):
 
 
 class UsageError(Error, ValueError):
-    """The request makes no sense, or names something that does not exist; ``errno`` is EINVAL."""
+    """The request is invalid, or names something that does not exist. ``errno`` is EINVAL."""
 
     fault = "usage"
 
@@ -58,8 +58,8 @@ class LostSamplesError(Error):
 
 
 class PoolExhausted(Error):
-    """No block can come because the program holds them all, ``held`` of them. Release some, ``copy()`` what
-    you keep, or ask for more ``blocks``. ``errno`` is ENOBUFS."""
+    """No block can arrive because the program holds all of them; ``held`` is their number. Release some,
+    ``copy()`` the samples you keep, or request more ``blocks``. ``errno`` is ENOBUFS."""
 
     fault = "usage"
     held = 0
@@ -78,14 +78,16 @@ def _class_for(fault: str, errno: int, exhausted: bool) -> type[Error]:
 
 
 def fresh(error: Error) -> Error:
-    """A copy to raise instead. A raised exception keeps the frames it passed through: the stream's own error
-    would keep the stream, and all its memory, until the garbage collector runs."""
+    """Returns a copy of the error, to be raised instead of it. A raised exception keeps the frames it passed
+    through, so the stream's own error would keep the stream, and all its memory, until the garbage collector
+    runs."""
     return copy.copy(error)
 
 
 def make(fault: str, errno: int, operation: str, object: str, detail: str, hint: str, text: str,
          held: int | None) -> Error:
-    """The exception for a C++ Error, or one like it. Its text is printable, whatever the object's name."""
+    """Makes the exception for a C++ Error, or a similar one. Its text is printable even if the object's name
+    is not."""
     detail, hint, text = printable(detail), printable(hint), printable(text)
     error = _class_for(fault, errno, held is not None)(errno, detail or os.strerror(errno), object or None)
     error.operation, error.object, error.detail, error.hint = operation, object, detail, hint

@@ -12,7 +12,7 @@ import numpy as np
 from . import _core, _options
 
 _KINDS = {"signed": "i", "unsigned": "u", "floating": "f"}
-# PEP 3118's letters, for plain numbers in this machine's order: what memoryview can index.
+# PEP 3118's letters for plain numbers in this machine's byte order, which memoryview can index.
 _CODES = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "i8": "q", "u8": "Q",
           "f4": "f", "f8": "d"}
 
@@ -23,7 +23,7 @@ class Channel:
 
     ``type`` is the kernel's text, such as ``"le:s12/16>>4"``: 12 significant bits, signed, in 16 bits
     of storage, to be shifted right by 4. ``component`` is ``"real"``, ``"in_phase"``, ``"quadrature"``
-    or ``"counter"``; ``offset`` counts bytes from the start of a sample.
+    or ``"counter"``. ``offset`` is in bytes from the start of a sample.
     """
 
     id: str
@@ -40,7 +40,7 @@ class Channel:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of one value as stored in memory, not shifted; a subarray if ``repeat`` is set."""
+        """The dtype of one value as stored in memory, not shifted; a subarray if ``repeat`` is above 1."""
         order = ">" if self.big_endian else "<"
         base = np.dtype(f"{order}{_KINDS[self.number]}{self.storage_bits // 8}")
         return base if self.repeat == 1 else np.dtype((base, (self.repeat,)))
@@ -48,10 +48,10 @@ class Channel:
 
 @dataclass(frozen=True)
 class Format:
-    """A sample: one value of every enabled channel.
+    """The format of a sample, which has one value of every enabled channel.
 
-    ``name`` is SigMF's datatype if there is one (``"ci16_le"``), otherwise the scan types; ``sample_rate`` is
-    in samples per second, None if unknown.
+    ``name`` is the SigMF datatype if there is one (``"ci16_le"``), otherwise the scan types. ``sample_rate``
+    is in samples per second, None if unknown.
 
     >>> Format.parse("ci16_le").dtype
     dtype('int16')
@@ -67,8 +67,8 @@ class Format:
 
     @classmethod
     def parse(cls, name: str, channels: int | str | None = None) -> Format:
-        """From SigMF's name of a datatype, or scan types with commas between them, and the number of
-        channels (I and Q are two) or their names. Raises UsageError."""
+        """Makes a Format from the name of a SigMF datatype, or scan types separated by commas, and the number
+        of channels (I and Q are two) or their names. Raises UsageError."""
         words = "" if channels is None else _options.word(channels, "channels")
         return cls._from(_core.parse_format(_options.text("the format", name), words))
 
@@ -81,7 +81,8 @@ class Format:
 
     @property
     def is_uniform(self) -> bool:
-        """All channels have one dtype and no padding: arrays are (samples, channels)."""
+        """Whether all channels have the same dtype and no padding. Arrays are then of shape (samples,
+        channels)."""
         first = self.channels[0]
         return (all(c.dtype == first.dtype and c.repeat == 1 for c in self.channels)
                 and self.sample_bytes == len(self.channels) * first.dtype.itemsize)
@@ -97,14 +98,14 @@ class Format:
 
 
 def _code(channel: Channel) -> str:
-    """PEP 3118's name of a channel's type, with its byte order."""
+    """Returns the PEP 3118 name of a channel's type, with its byte order."""
     letter = _CODES[f"{_KINDS[channel.number]}{channel.storage_bits // 8}"]
     shape = f"({channel.repeat})" if channel.repeat > 1 else ""
     return shape + (">" if channel.big_endian else "<") + letter
 
 
 def _struct_code(format: Format) -> str:
-    """PEP 3118's name of a whole sample, padding included."""
+    """Returns the PEP 3118 name of a whole sample, padding included."""
     code, at = "", 0
     for channel in format.channels:
         code += "x" * (channel.offset - at) + f"{_code(channel)}:{channel.id}:"
@@ -113,8 +114,8 @@ def _struct_code(format: Format) -> str:
 
 
 def layout(words: Mapping[str, Any]) -> tuple[np.dtype[Any], int, str, bool]:
-    """What the extension's Layout holds: dtype, values per sample (0: a whole sample is one element),
-    PEP 3118's name, and whether it is plain numbers of this machine."""
+    """Returns the fields of the extension's Layout: the dtype, the values per sample (0: a whole sample is
+    one element), the PEP 3118 name, and whether the values are plain numbers in this machine's byte order."""
     format = Format._from(words)
     if not format.is_uniform:
         return format.dtype, 0, _struct_code(format), False
@@ -124,4 +125,4 @@ def layout(words: Mapping[str, Any]) -> tuple[np.dtype[Any], int, str, bool]:
     return format.dtype, len(format.channels), _code(first), False
 
 
-assert sys.byteorder == "little", "a big-endian machine would need SigMF's _be names as its own"
+assert sys.byteorder == "little", "a big-endian machine would need SigMF's _be names"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Streams the program has not closed: they are ended before the interpreter exits."""
+"""Keeps track of the streams that the program has not closed, and ends them before the interpreter exits."""
 from __future__ import annotations
 
 import atexit
@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 
 class Bound:
-    """What is bound to its process, by threads, devices and memory."""
+    """Base of objects that are bound to their process, by threads, devices and memory."""
 
     def __reduce__(self) -> Any:
         raise TypeError(f"{type(self).__name__}s can be neither copied nor pickled: open one in each process")
@@ -17,7 +17,7 @@ class Bound:
 
 class Stream(Protocol):
     def _drop(self) -> None:
-        """Ends it at once."""
+        """Ends the stream at once."""
 
 
 _open: weakref.WeakSet[Stream] = weakref.WeakSet()
@@ -32,7 +32,7 @@ def has(stream: Stream) -> bool:
 
 
 def remove(stream: Stream) -> bool:
-    """Whether it was open until now."""
+    """Returns whether the stream was open until now."""
     was = stream in _open
     _open.discard(stream)
     return was
@@ -44,4 +44,4 @@ def _close_all() -> None:
         getattr(stream, "_left_open", stream._drop)()
 
 
-os.register_at_fork(after_in_child=_open.clear)  # they are the parent's
+os.register_at_fork(after_in_child=_open.clear)  # the streams belong to the parent

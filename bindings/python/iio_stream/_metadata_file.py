@@ -12,14 +12,14 @@ from typing import BinaryIO
 
 from ._errors import Error, make
 
-_DATA_TIMEOUT = 0.5  # seconds, as the library waits for a lock that other programs take briefly
-_TIMEOUT = 10.0      # for programs that change the same metadata
+_DATA_TIMEOUT = 0.5  # seconds; the library also waits this long for locks that are held briefly
+_TIMEOUT = 10.0      # seconds, to wait for programs that change the same metadata
 
 
 @contextlib.contextmanager
 def locked(path: str, data: str) -> Iterator[BinaryIO]:
     """Opens the metadata file ``path`` and locks it against other callers of this function. Meanwhile the
-    data file has a reader's lock, so that no program records into it or recovers it. Raises Error."""
+    data file has a shared lock, so that no program records into it or recovers it. Raises Error."""
     with contextlib.ExitStack() as stack:
         recorded = _opened(data, os.O_RDONLY)
         stack.callback(os.close, recorded)
@@ -55,7 +55,8 @@ def _opened(path: str, flags: int) -> int:
 
 
 def _lock(fd: int, kind: int, seconds: float) -> bool:
-    """False if another lock is in the way for so long. True also if the file system has no locks."""
+    """Returns False if a conflicting lock is held for all that time, and True also if the file system does
+    not support locks."""
     until = time.monotonic() + seconds
     while True:
         try:
@@ -83,7 +84,7 @@ def replace(path: str, file: BinaryIO, text: bytes) -> None:
             known = os.fstat(file.fileno())
             with contextlib.suppress(OSError):  # another user's file, or a file system without owners
                 os.fchown(fd, known.st_uid, known.st_gid)
-            with contextlib.suppress(OSError):  # one without modes
+            with contextlib.suppress(OSError):  # a file system without modes
                 os.fchmod(fd, known.st_mode & 0o7777)
             new.write(text)
             new.flush()

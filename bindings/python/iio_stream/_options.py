@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Python's words for endpoints and streams, turned into the library's."""
+"""Converts Python arguments for endpoints and streams to the library's texts and numbers."""
 from __future__ import annotations
 
 import errno
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Size: TypeAlias = "int | str | np.integer[Any]"
 Rate: TypeAlias = "float | str | np.integer[Any] | np.floating[Any]"
 Duration: TypeAlias = "float | str | timedelta | np.timedelta64 | np.integer[Any] | np.floating[Any]"
-#: An endpoint: "scheme:rest?key=value", a path, or what uri() gives.
+#: An endpoint: "scheme:rest?key=value", a path, or a result of uri().
 Endpoint: TypeAlias = "str | os.PathLike[str]"
 
 ON_GAP = ("mark", "stop", "zero-fill")
@@ -31,9 +31,9 @@ ON_FULL = ("block", "drop")
 
 
 def text(name: str, value: Any) -> str:
-    """A value that must be text the library can read."""
+    """Returns ``value``. Raises TypeError if it is not text, and UsageError if it is not valid UTF-8."""
     if not isinstance(value, str):
-        raise TypeError(f"{name} is text, not {_kind(value)}")
+        raise TypeError(f"{name} must be text, not {_kind(value)}")
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -42,8 +42,8 @@ def text(name: str, value: Any) -> str:
 
 
 def word(value: Any, name: str = "an option") -> str:
-    """A value as written after ``key=``: lists get commas, booleans are on or off, and numbers may be
-    NumPy's. Raises TypeError for anything else."""
+    """Returns a value as written after ``key=``: list elements are separated by commas, booleans are ``on``
+    or ``off``, and NumPy's numbers are accepted. Raises TypeError for anything else."""
     if isinstance(value, str):
         return text(name, value)
     if isinstance(value, os.PathLike):
@@ -52,7 +52,7 @@ def word(value: Any, name: str = "an option") -> str:
         return "on" if value else "off"
     if isinstance(value, np.timedelta64):
         if np.isnat(value):
-            raise TypeError(f"{name} is no time")
+            raise TypeError(f"{name} is not a valid time")
         return f"{(value / np.timedelta64(1, 'ns')):.0f}ns"
     if isinstance(value, timedelta):
         return f"{value.total_seconds()!r}s"
@@ -75,7 +75,7 @@ def _kind(value: object) -> str:
 
 
 def schemes() -> dict[str, tuple[str, ...]]:
-    """The schemes of endpoints, and whether each is a source, a sink or both.
+    """Returns the schemes of endpoints, and whether each is a source, a sink or both.
 
     >>> schemes()["file"]
     ('source', 'sink')
@@ -84,7 +84,7 @@ def schemes() -> dict[str, tuple[str, ...]]:
 
 
 def uri(endpoint: Endpoint, /, **options: Any) -> str:
-    """An endpoint with options, as the string that every function here accepts.
+    """Returns an endpoint with options, as a string that every function of this package accepts.
 
     >>> uri("sim:", pattern="tone", channels=["voltage0_i", "voltage0_q"])
     'sim:?channels=voltage0_i,voltage0_q&pattern=tone'
@@ -96,11 +96,11 @@ def uri(endpoint: Endpoint, /, **options: Any) -> str:
 
 
 def uris(endpoints: Endpoint | Iterable[Endpoint]) -> list[str]:
-    """One endpoint or several."""
+    """Returns a list of one endpoint or several."""
     if isinstance(endpoints, (str, os.PathLike)):
         return [uri(endpoints)]
     if not isinstance(endpoints, Iterable):
-        raise TypeError(f"an endpoint or several are wanted, and this is {_kind(endpoints)}")
+        raise TypeError(f"expected one endpoint or several, but this is {_kind(endpoints)}")
     return [uri(one) for one in endpoints]
 
 
@@ -123,7 +123,7 @@ def nanoseconds(name: str, value: Duration | None) -> int:
 
 
 def seconds(name: str, value: Duration | None) -> float | None:
-    """A time to wait; None for no limit, 0 for not at all."""
+    """Returns a time to wait, in seconds: None for no limit, 0 for no wait."""
     return None if value is None else _core.parse_duration(name, word(value, name)) / 1e9
 
 
@@ -134,7 +134,7 @@ def rate(name: str, value: Rate) -> float:
 def one_of(name: str, value: str, known: Iterable[str]) -> str:
     known = list(known)
     if text(name, value) not in known:
-        raise usage(f"{name}={value} is not known", _core.suggest(value, known))
+        raise usage(f"{name}={value} is not valid", _core.suggest(value, known))
     return value
 
 
@@ -145,7 +145,7 @@ def usage(what: str, hint: str) -> Error:
 def config(source: str, sinks: Iterable[str], *, block_size: Size | None = None, blocks: Size | None = None,
            samples: Size | None = None, bytes: Size | None = None, duration: Duration | None = None,
            timeout: Duration | None = None, on_gap: str = "mark", on_full: str = "block") -> dict[str, Any]:
-    """A PipelineConfig, as the extension takes it."""
+    """Returns the words from which the extension makes a PipelineConfig."""
     return {"source": source, "sinks": list(sinks), "block_size": size("block_size", block_size),
             "blocks": size("blocks", blocks), "samples": size("samples", samples),
             "bytes": size("bytes", bytes), "duration_ns": nanoseconds("duration", duration),

@@ -6,11 +6,12 @@ import argparse
 import unicodedata
 from typing import NoReturn
 
-_DANGEROUS = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # control, direction of writing, not UTF-8, line breaks
+_DANGEROUS = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # control, text direction, not UTF-8, line breaks
 
 
 def printable(text: str) -> str:
-    """Escapes dangerous characters as the library does: a byte becomes a backslash, an x and two digits."""
+    """Escapes dangerous characters as the library does: a byte becomes a backslash, an x and two hexadecimal
+    digits."""
     if text.isprintable():
         return text
     return "".join(_escaped(letter) if unicodedata.category(letter) in _DANGEROUS else letter
@@ -18,13 +19,13 @@ def printable(text: str) -> str:
 
 
 def _escaped(letter: str) -> str:
-    # A byte that is not UTF-8 has become such a surrogate.
+    # Python decodes a byte that is not UTF-8 to a surrogate of this range.
     errors = "surrogateescape" if "\udc80" <= letter <= "\udcff" else "surrogatepass"
     return "".join(f"\\x{byte:02x}" for byte in letter.encode(errors=errors))
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are printable: the words of a command may be names of files."""
+    """A parser that prints its errors escaped, because arguments can contain the names of files."""
 
     def error(self, message: str) -> NoReturn:
         super().error(printable(message))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""SigMF metadata, as the library reads them."""
+"""SigMF metadata, as read by the library."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ class RecordedGap:
 
 @dataclass(frozen=True)
 class Capture:
-    """Valid from sample ``start`` on: the ``index`` of that sample in its stream, lost ones included (a lower
-    bound if ``exact`` is False), its time in UTC (ISO 8601), and the frequency and the sample rate in Hz, if
-    they are known."""
+    """A capture of SigMF, valid from sample ``start`` on. ``index`` is the index of that sample in its
+    stream, lost samples included (a lower bound if ``exact`` is False). ``datetime`` is its time in UTC (ISO
+    8601). ``frequency`` and ``sample_rate`` are in Hz, None if unknown."""
 
     start: int
     index: int
@@ -37,10 +37,10 @@ class Capture:
 
 @dataclass(frozen=True)
 class Description:
-    """Of a recording's samples; ``samples`` and ``state`` are None if it is not ours. ``gaps`` of another
-    program's recording are where its index jumps. ``zeros`` are samples [begin, end) that stand for lost
-    ones, ``headers`` pairs (sample, bytes before it), ``problems`` deviations from SigMF, and ``warnings``
-    the same in one line for each kind."""
+    """Describes a recording's samples. ``samples`` and ``state`` are None if iio-stream did not write it. In
+    a recording of another program, ``gaps`` are the places where the sample index jumps. ``zeros`` are the
+    samples [begin, end) in place of lost ones, ``headers`` are pairs (sample, bytes before it), ``problems``
+    are deviations from SigMF, and ``warnings`` summarizes them, one line per kind."""
 
     format: Format
     state: str | None
@@ -59,7 +59,8 @@ class Description:
     warnings: tuple[str, ...]
 
     def samples_in(self, data: str, size: int) -> int:
-        """Of data of that name and size in bytes. Raises ValueError if the metadata say that it has more."""
+        """Returns the number of samples in the object ``data``, which has ``size`` bytes. Raises ValueError
+        if the metadata give a larger number."""
         width = self.format.sample_bytes
         samples = size // width if self.samples is None else self.samples
         if samples * width > size:
@@ -68,8 +69,9 @@ class Description:
 
 
 def describe(text: str | bytes, format: str = "") -> Description:
-    """What the text of a metadata file says; ``format`` is that of the samples, whatever it says. Raises
-    ValueError if it does not say how to read the samples; UsageError for an unknown format."""
+    """Parses the text of a metadata file. ``format``, if given, overrides the format in the metadata. Raises
+    ValueError if the text does not determine how to read the samples, and UsageError for an unknown
+    format."""
     try:
         said = _core.describe_recording(text, format)
     except Error as error:

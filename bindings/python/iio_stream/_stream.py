@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What Reader and Writer share."""
+"""The common base of Reader and Writer."""
 from __future__ import annotations
 
 import warnings
@@ -14,7 +14,7 @@ Core = TypeVar("Core", _core.Reader, _core.Writer)
 
 
 class Stream(_life.Bound, Generic[Core]):
-    """A stream with the program at one end; prepared when it is created."""
+    """A stream with the program at one end. Creating the object prepares the stream."""
 
     def __init__(self, core: Core) -> None:
         self._core: Core = core
@@ -28,13 +28,13 @@ class Stream(_life.Bound, Generic[Core]):
         _life.add(self)
 
     def start(self) -> None:
-        """Starts the stream now rather than with the first block; also restarts one that has ended. In a
-        Session, starts all of its streams. Raises Error."""
+        """Starts the stream now rather than with the first block, or restarts a stream that has ended. In a
+        Session, this starts all streams of the session. Raises Error."""
         self._core.start()
 
     def stop(self) -> None:
-        """Ends the stream, from any thread. Blocks read before can still be taken; samples written last may
-        be lost."""
+        """Ends the stream. May be called from any thread. A Reader can still take the blocks read before;
+        the last samples written by a Writer may be lost."""
         self._core.stop()
 
     def _close(self, drop: bool) -> Summary:
@@ -45,7 +45,7 @@ class Stream(_life.Bound, Generic[Core]):
         return self._summary
 
     def _drop(self) -> None:
-        """Ends it without waiting for samples already written."""
+        """Ends the stream without waiting for samples already written."""
         if not self.closed:
             self._close(True)
 
@@ -60,7 +60,8 @@ class Stream(_life.Bound, Generic[Core]):
 
     @property
     def ended(self) -> bool:
-        """No more blocks come, or are taken, and the program has seen it."""
+        """Whether the stream has ended and a call has returned that to the program: no more blocks come from
+        a Reader, or are accepted by a Writer."""
         return self._core.ended
 
     @property
@@ -70,22 +71,22 @@ class Stream(_life.Bound, Generic[Core]):
 
     @property
     def format(self) -> Format:
-        """Of the samples."""
+        """The format of the samples."""
         return self._format
 
     @property
     def route(self) -> Route:
-        """How samples get into the blocks, and out of them."""
+        """The hops by which samples get into the blocks and out of them."""
         return self._route
 
     @property
     def stats(self) -> Stats:
-        """The counters at this moment, or the final ones."""
+        """The counters at this moment, or the final ones after close()."""
         return self._stats or Stats._from(self._core.stats)
 
     def fileno(self) -> int:
-        """Readable, for selectors, when ``next()`` or ``take()`` has something to return; use it after one
-        has returned None."""
+        """Returns a file descriptor for selectors. It is readable when ``next()`` or ``take()`` has something
+        to return. Wait for it after one of them has returned None."""
         return self._core.fd
 
     def __repr__(self) -> str:

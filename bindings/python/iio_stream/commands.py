@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The command line's functions: what ``iio-stream`` does."""
+"""The commands of ``iio-stream`` as functions."""
 from __future__ import annotations
 
 import dataclasses
@@ -20,7 +20,7 @@ _LIMITS = ("block_size", "blocks", "samples", "bytes", "duration", "timeout", "o
 
 
 def _split(words: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The stream's own words, and those of an endpoint."""
+    """Separates the keywords of the stream from the options of an endpoint."""
     return ({key: value for key, value in words.items() if key in _LIMITS},
             {key: value for key, value in words.items() if key not in _LIMITS})
 
@@ -29,8 +29,9 @@ def stream(source: Endpoint, sinks: Endpoint | Iterable[Endpoint], /, *, progres
            **options: Any) -> Summary:
     """Moves samples until the limit set by ``samples``, ``bytes`` or ``duration``, or until the source ends.
 
-    Keywords of ``Session.add()`` apply to the stream, all others are options of the source. ``progress`` is
-    called with the Session from time to time. Raises the Error that ended the stream.
+    Keywords of ``Session.add()`` apply to the stream; all other keywords are options of the source.
+    ``progress`` is called with the Session about five times a second, on this thread. Raises the Error that
+    ended the stream.
 
     >>> stream("sim:", ["null:", "verify:ramp"], rate=0, samples=1000).reports[1]["mismatches"]
     0
@@ -43,10 +44,11 @@ def stream(source: Endpoint, sinks: Endpoint | Iterable[Endpoint], /, *, progres
 
 def record(source: Endpoint, file: Endpoint, /, *, file_options: Mapping[str, Any] | None = None,
            progress: Progress | None = None, **options: Any) -> Summary:
-    """Records a source into a file: SigMF, or raw by its suffix. An existing file is an error.
+    """Records a source into a file: a SigMF recording, or raw samples, depending on the suffix.
 
-    Keywords are those of ``stream()``; ``file_options`` are options of the file (``overwrite=True``,
-    ``rotate_bytes="4Gi"``, ``hash="end"``). Raises the Error that ended the stream.
+    Keywords are those of ``stream()``. ``file_options`` are options of the file (``overwrite=True``,
+    ``rotate_bytes="4Gi"``, ``hash="end"``). Raises the Error that ended the stream, or an Error if the file
+    exists and ``overwrite`` is not set.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -61,9 +63,9 @@ def play(file: Endpoint, device: Endpoint, /, *, file_options: Mapping[str, Any]
          progress: Progress | None = None, **options: Any) -> Summary:
     """Plays a file on a device, at the rate of the recording unless ``rate`` is given.
 
-    Keywords of ``Session.add()`` apply to the stream, all others are options of the device (``frequency=``,
-    ``cyclic=True``); ``file_options`` are options of the file (``loop=True``, ``format="ci16_le"``). Raises
-    the Error that ended the stream.
+    Keywords of ``Session.add()`` apply to the stream; all other keywords are options of the device
+    (``frequency=``, ``cyclic=True``). ``file_options`` are options of the file (``loop=True``,
+    ``format="ci16_le"``). Raises the Error that ended the stream.
     """
     limits, words = _split(options)
     return stream(_options.uri(file, **(file_options or {})), _core.play_sink(_options.uri(device, **words)),
@@ -83,9 +85,9 @@ def bench(source: Endpoint, sink: Endpoint = "null:", /, *, block_sizes: Iterabl
 
 @dataclass(frozen=True)
 class IoRow:
-    """One row of bench_io(): ``bytes`` moved between a memory and a file by one method. ``direction`` is
-    ``"write"`` or ``"read"``, for the file; values that ``error`` kept from being measured are None;
-    ``checked``: every byte was compared, and matched."""
+    """One row of bench_io(): the result of moving ``bytes`` between a memory and a file by one method.
+    ``direction`` is ``"write"`` to the file or ``"read"`` from it. Values that could not be measured because
+    of ``error`` are None. ``checked`` is True if every byte was compared and matched."""
 
     memory: str
     page_bytes: int
@@ -109,13 +111,14 @@ class IoRow:
 def bench_io(file: str | os.PathLike[str], /, *, size: Size | None = None, block_size: Size | None = None,
              depth: Size | None = None, overwrite: bool = False,
              progress: Callable[[IoRow], object] | None = None) -> list[IoRow]:
-    """Measures every kind of memory with every I/O method, writing a file from it and reading the file back;
-    the file is created, and removed at the end. A combination that does not work is a row that says why.
+    """Measures every kind of memory with every I/O method, by writing a file from it and reading the file
+    back. The file is created, and removed at the end. A combination that does not work gets a row with its
+    ``error``.
 
-    ``size`` is the size of the file (1 GiB), ``block_size`` of one request (4 MiB), ``depth`` the number of
-    requests in flight (4), for methods that allow several; ``progress`` is called with each row as it
-    completes. Raises Error if the file cannot be created, or if the data read back differ from the data
-    written.
+    ``size`` is the size of the file in bytes (default: 1 GiB), ``block_size`` that of one request (4 MiB),
+    and ``depth`` the number of requests in flight (4), for methods that allow several. ``progress`` is called
+    with each row as it completes. Raises Error if the file cannot be created, or if the data read back differ
+    from the data written.
     """
     rows: list[IoRow] = []
 
@@ -134,11 +137,11 @@ def bench_io(file: str | os.PathLike[str], /, *, size: Size | None = None, block
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of verify(): ``ok``, or the ``problems``. ``hash`` is ``"none"``, ``"unchecked"``,
-    ``"good"``, ``"bad"`` or ``"added"``; ``metadata`` is None for raw samples; ``zeros`` are the samples
-    [begin, end) in place of lost ones, which ``gaps`` do not count; ``state`` is ``"complete"``,
-    ``"interrupted"`` (an error ended the stream) or ``"recovered"``, None if iio-stream did not write it;
-    ``report`` is the result of the comparison with a pattern."""
+    """The result of verify(). ``ok`` is True if there are no ``problems``. ``hash`` is ``"none"``,
+    ``"unchecked"``, ``"good"``, ``"bad"`` or ``"added"``. ``metadata`` is None for raw samples. ``zeros`` are
+    the samples [begin, end) in place of lost ones, which ``gaps`` do not count. ``state`` is ``"complete"``,
+    ``"interrupted"`` (an error ended the stream) or ``"recovered"``; None if iio-stream did not write the
+    recording. ``report`` is the result of the comparison with a pattern."""
 
     metadata: str | None
     data: str
@@ -188,11 +191,12 @@ def verify(file: str | os.PathLike[str], /, *, pattern: str | None = None, forma
 
 @dataclass(frozen=True)
 class Recovery:
-    """What recover() did: whether it was ``needed``, the new length of the recording, and the files that keep
-    what was cut off (``tail``) and the previous metadata (``backup``), "" if there are none. ``missing`` is
-    the number of samples that did not reach the disk at the end of the file, as far as its journal and that
-    of the next part say so; None if a later part follows and the number is not known. ``next_part`` is the
-    part that follows the missing samples, "" if there is none."""
+    """The result of recover(). ``needed`` says whether anything had to be repaired, and ``bytes`` and
+    ``samples`` give the new length of the recording. ``tail`` is the file with the bytes that were cut off,
+    and ``backup`` the one with the previous metadata; "" if there is none. ``missing`` is the number of
+    samples at the end of the file that did not reach the disk, according to its journal and the journal of
+    the next part. It is None if a later part follows and the number is unknown. ``next_part`` is the part
+    that follows the missing samples, "" if there is none."""
 
     needed: bool
     bytes_before: int
@@ -217,8 +221,9 @@ def _threshold(name: str, value: Size | None) -> int | None:
 
 def check(summary: Summary, *, max_gaps: Size | None = None, max_lost: Size | None = None,
           min_rate: Rate | None = None) -> Summary:
-    """Raises LostSamplesError if a stream exceeded a threshold: gaps, samples that may be lost or were
-    dropped, samples per second."""
+    """Returns ``summary``. Raises LostSamplesError if the stream had more than ``max_gaps`` gaps, if more
+    than ``max_lost`` samples may be lost or were dropped, or if it was slower than ``min_rate`` samples per
+    second."""
     if not isinstance(summary, Summary):
         raise TypeError(f"check() takes a stream's Summary, not {type(summary).__name__}")
     error = _core.check_thresholds(dataclasses.asdict(summary.stats), _threshold("max_gaps", max_gaps),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""IIO devices, their attributes, and what this machine can do."""
+"""IIO devices, their attributes, and the capabilities of this machine."""
 from __future__ import annotations
 
 import numbers
@@ -18,7 +18,8 @@ from ._options import uri as uri_of
 
 @dataclass(frozen=True)
 class Attribute:
-    """An attribute of a device or of its ``channel``; ``value`` as read, or None and the ``error``."""
+    """An attribute of a device or of its ``channel``. ``value`` is the text read; if reading failed, it is
+    None and ``error`` says why."""
 
     channel: str | None
     name: str
@@ -28,10 +29,11 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Buffer:
-    """One buffer of a device. DMA addresses and lengths are multiples of ``alignment`` bytes; ``dmabuf`` says
-    whether it takes DMABUFs (None: unknown), ``dmabuf_reason`` why not; ``path`` is what ``path="auto"``
-    uses, ``"dmabuf"``, ``"mmap"`` or ``"fileio"`` (None: not probed); ``remarks`` lists scan elements that
-    could not be parsed, ``tuning`` the attributes that ``frequency=``, ``gain=`` and the others set."""
+    """One buffer of a device. DMA addresses and lengths are multiples of ``alignment`` bytes. ``dmabuf`` says
+    whether the buffer supports DMABUFs (None: unknown), and ``dmabuf_reason`` why not. ``path`` is the one
+    that ``path="auto"`` selects: ``"dmabuf"``, ``"mmap"`` or ``"fileio"`` (None: not probed). ``remarks``
+    lists scan elements that could not be parsed. ``tuning`` lists the attributes that each tuning option
+    (``frequency=``, ``gain=`` …) sets."""
 
     index: int
     output: bool
@@ -46,8 +48,9 @@ class Buffer:
 
 @dataclass(frozen=True)
 class DeviceInfo:
-    """What is known about a device: ``id`` is the kernel's (``"iio:device0"``); ``sample_rate`` is in samples
-    per second; ``remarks`` says what could not be read."""
+    """Everything known about a device. ``id`` is the kernel's name for it (``"iio:device0"``).
+    ``sample_rate`` is in samples per second, None if unknown. ``remarks`` lists values that could not be
+    read."""
 
     id: str
     name: str | None
@@ -66,19 +69,19 @@ class DeviceInfo:
 
 
 def devices(uri: str = "local:") -> list[DeviceInfo]:
-    """All IIO devices of a libiio context (``"local:"``, ``"ip:192.168.2.1"``); an empty list if the machine
-    has no IIO at all. Raises Error if the context cannot be opened."""
+    """Returns all IIO devices of a libiio context (``"local:"``, ``"ip:192.168.2.1"``). The list is empty if
+    the machine has no IIO at all. Raises Error if the context cannot be opened."""
     return [DeviceInfo._from(words) for words in _core.devices("", text("uri", uri))]
 
 
 def device(name: str, uri: str = "local:") -> DeviceInfo:
-    """One device by name, label, id or endpoint, ``"iio:NAME"``. Raises DeviceError, which suggests the
-    nearest name."""
+    """Returns one device by name, label, id or endpoint, ``"iio:NAME"``. Raises DeviceError if it does not
+    exist; the error suggests the nearest name."""
     return DeviceInfo._from(_core.devices(text("the device", name), text("uri", uri))[0])
 
 
 def _attribute(value: object) -> str:
-    """The text the kernel expects: no exponent unless needed, and 1 for True."""
+    """Converts a value to the text the kernel expects: without exponent unless needed, and 1 for True."""
     if isinstance(value, (bool, np.bool_)):
         return str(int(value))
     if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
@@ -88,20 +91,20 @@ def _attribute(value: object) -> str:
 
 
 class Attributes:
-    """Attributes by path, ``"DEVICE[/CHANNEL]/NAME"``: ``attr["adc/sampling_frequency"]`` reads one,
-    ``attr["adc/sampling_frequency"] = 1e6`` writes it, ``attr.set()`` returns what the hardware made of it,
-    ``attr.list("adc")`` returns all of a device."""
+    """Attributes by path, ``"DEVICE[/CHANNEL]/NAME"``. ``attr["adc/sampling_frequency"]`` reads one,
+    ``attr["adc/sampling_frequency"] = 1e6`` writes it, ``attr.set()`` also returns the value the hardware
+    then reports, and ``attr.list("adc")`` returns all attributes of a device."""
 
     def get(self, path: str, uri: str = "local:") -> str:
-        """As the kernel prints it. Raises DeviceError."""
+        """Returns the value as the kernel prints it. Raises DeviceError."""
         return _core.get_attribute(text("the attribute", path), text("uri", uri))
 
     def set(self, path: str, value: object, uri: str = "local:") -> str:
-        """Writes it and returns what the hardware made of it. Raises DeviceError."""
+        """Writes the value and returns the one read back. Raises DeviceError."""
         return _core.set_attribute(text("the attribute", path), _attribute(value), text("uri", uri))
 
     def list(self, name: str, uri: str = "local:") -> tuple[Attribute, ...]:
-        """All attributes of a device, or of its channel, ``"DEVICE/CHANNEL"``. Raises DeviceError."""
+        """Returns all attributes of a device, or of its channel, ``"DEVICE/CHANNEL"``. Raises DeviceError."""
         name, _, channel = text("the device", name).partition("/")
         wanted = {channel, f"in_{channel}", f"out_{channel}"}
         return tuple(a for a in device(name, uri).attributes if not channel or a.channel in wanted)
@@ -118,10 +121,10 @@ attr = Attributes()
 
 @dataclass(frozen=True)
 class Tuning:
-    """The settings of a radio, as read back; None if it does not report one: ``frequency`` of the centre
-    and ``bandwidth`` in Hz, ``gain`` in dB, ``rate`` in samples per second, the port ``antenna``, the gain
-    control mode ``agc``, the names of the ``hardware``, and ``remarks`` where it chose another value than
-    requested."""
+    """The settings of a radio, as read back from it. A setting that the radio does not report is None.
+    ``frequency`` is the centre frequency in Hz, ``bandwidth`` is in Hz, ``gain`` in dB, and ``rate`` in
+    samples per second. ``antenna`` is the port, ``agc`` the gain control mode, and ``hardware`` the names of
+    the hardware. ``remarks`` lists settings for which the radio chose another value than requested."""
 
     frequency: float | None
     gain: float | None
@@ -134,21 +137,22 @@ class Tuning:
 
 
 def tune(endpoint: Endpoint, /, **changes: Any) -> Tuning:
-    """Tunes the radio of ``"iio:DEVICE"``, streaming or not, and returns the settings read back. Keywords
-    are the endpoint's options: ``frequency="2.4G"``, ``gain=40``, ``agc="slow_attack"``, ``bandwidth=``,
-    ``rate=``, ``antenna=``.
+    """Tunes the radio of ``"iio:DEVICE"``, whether it streams or not, and returns the settings read back.
+    Keywords are the endpoint's options: ``frequency="2.4G"``, ``gain=40``, ``agc="slow_attack"``,
+    ``bandwidth=``, ``rate=``, ``antenna=``.
 
-    Raises UsageError for another endpoint or option, and DeviceError if the radio refuses.
+    Raises UsageError for other endpoints and options, and DeviceError if the radio rejects a value.
     """
     return Tuning(**_core.tune(uri_of(endpoint), {key: word(value, key) for key, value in changes.items()}))
 
 
 class Device:
-    """A device, opened once: its attributes, and the radio in front of it.
+    """A handle of one device: its attributes, and the radio in front of it. The device is opened once.
 
-    ``name`` is its name, label, id or endpoint, ``"iio:NAME"``; ``uri`` is libiio's. Attributes are read and
-    written like items of a mapping, by ``[DEVICE/][CHANNEL/]NAME``; without DEVICE it is an attribute of this
-    device: ``adc["in_voltage0/hardwaregain"] = 40``. Any number of threads may use it. Raises Error.
+    ``name`` is the name, label, id or endpoint of the device, ``"iio:NAME"``. ``uri`` is a libiio context.
+    Attributes are read and written like items of a mapping, by ``[DEVICE/][CHANNEL/]NAME``. Without DEVICE,
+    the attribute belongs to this device: ``adc["in_voltage0/hardwaregain"] = 40``. Any number of threads may
+    use the object. All methods raise Error.
     """
 
     def __init__(self, name: str, uri: str = "local:") -> None:
@@ -156,15 +160,15 @@ class Device:
 
     @property
     def info(self) -> DeviceInfo:
-        """Everything known about it, including each attribute."""
+        """Everything known about the device, including all attributes."""
         return DeviceInfo._from(self._core.info())
 
     def get(self, attribute: str) -> str:
-        """As the kernel prints it."""
+        """Returns the value as the kernel prints it."""
         return self._core.get(text("the attribute", attribute))
 
     def set(self, attribute: str, value: object) -> str:
-        """Writes it and returns what the hardware made of it."""
+        """Writes the value and returns the one read back."""
         return self._core.set(text("the attribute", attribute), _attribute(value))
 
     def __getitem__(self, attribute: str) -> str:
@@ -175,15 +179,15 @@ class Device:
 
     @property
     def tuning(self) -> Tuning:
-        """The current settings of its radio, read back from it."""
+        """The current settings of the radio, read back from it."""
         return Tuning(**self._core.tuning())
 
     def tune(self, *, frequency: Rate | None = None, gain: float | None = None, bandwidth: Rate | None = None,
              rate: Rate | None = None, agc: str | None = None, antenna: str | None = None,
              channels: str | Sequence[str] | None = None, buffer: int = 0) -> Tuning:
-        """Applies the given settings, and returns what is read back: ``frequency`` of the centre and
-        ``bandwidth`` in Hz, ``gain`` in dB, ``rate`` in samples per second, as numbers or text (``"2.4G"``);
-        for ``channels``, by default all of ``buffer``."""
+        """Applies the given settings and returns all settings read back. ``frequency`` is the centre
+        frequency in Hz, ``bandwidth`` is in Hz, ``gain`` in dB, and ``rate`` in samples per second, each as a
+        number or text (``"2.4G"``). They apply to ``channels``, by default to all channels of ``buffer``."""
         wanted: dict[str, Any] = {"buffer": buffer}
         for key, hertz in (("frequency", frequency), ("bandwidth", bandwidth), ("rate", rate)):
             if hertz is not None:
@@ -201,7 +205,8 @@ class Device:
 
 @dataclass(frozen=True)
 class Check:
-    """One capability of the machine: what was found, and the command that adds it if it is missing."""
+    """One capability of the machine. ``detail`` says what was found, and ``fix`` is the command that adds the
+    capability if it is missing."""
 
     name: str
     ok: bool
@@ -211,7 +216,7 @@ class Check:
 
 @dataclass(frozen=True)
 class ProbeRow:
-    """How one kind of memory performed with a device, or the ``error`` that kept it from being tried."""
+    """The performance of one kind of memory with a device, or the ``error`` that prevented the test."""
 
     memory: str
     error: str | None
@@ -219,12 +224,12 @@ class ProbeRow:
     bytes_per_second: float
     cpu_seconds_per_gib: float
     interrupts_per_block: float | None
-    data_arrived: bool | None  #: whether the DMA wrote this memory's own pages; None: not tried
+    data_arrived: bool | None  #: whether the DMA wrote into the pages of this memory; None: not tried
 
 
 @dataclass(frozen=True)
 class Probe:
-    """The verdict used by ``memory="auto"``, stored in the file ``stored_in``."""
+    """The result of probe(), which ``memory="auto"`` uses. It is stored in the file ``stored_in``."""
 
     device: str
     block_bytes: int
@@ -235,7 +240,7 @@ class Probe:
 
 
 def doctor() -> list[Check]:
-    """What this machine can do; changes nothing.
+    """Returns the capabilities of this machine. Changes nothing.
 
     >>> all(check.detail for check in doctor())
     True
@@ -244,7 +249,7 @@ def doctor() -> list[Check]:
 
 
 def probe(device: str) -> Probe:
-    """Streams briefly from an input device, ``"iio:NAME"``, into each kind of memory and stores the verdict.
-    Raises Error if nothing can be streamed at all."""
+    """Streams briefly from an input device, ``"iio:NAME"``, into each kind of memory, and stores the result.
+    Raises Error if no stream works at all."""
     words = _core.probe(text("the device", device))
     return Probe(**{**words, "memories": tuple(ProbeRow(**row) for row in words["memories"])})

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What happens to streams: the lines that --events writes, as they come, and passed on to NATS.
+"""Reads the events of streams from the file that --events writes, as they are appended, and passes them on to
+NATS.
 
     iio-stream record iio:cf-ad9361-lpc day.sigmf-meta rotate_bytes=1Gi --events events.jsonl &
     python -m iio_stream.events events.jsonl nats://watch.example:4222
@@ -25,24 +26,25 @@ from typing import Any, BinaryIO, NamedTuple
 
 from ._printable import Parser, printable
 
-POLL = 0.2  #: seconds between looks at a file that has no more
-SETTLED = 1.0  #: seconds after which no one writes to a file that has another name now
-TRIES = 5  #: of --once, of what fails; it is tried forever without
-REMEMBERED = 3600  #: seconds for which the server knows a message that it has
+POLL = 0.2  #: seconds between attempts to read more of a file
+SETTLED = 1.0  #: seconds after which no program is expected to write to a renamed file
+TRIES = 5  #: attempts of --once to publish an event; without it there is no limit
+REMEMBERED = 3600  #: seconds for which the server detects duplicates of a message
 PACKED = (".gz", ".xz", ".zst", ".bz2", ".sent", ".new")
 
 logger = logging.getLogger("iio_stream.events")
 
 
 class Place(NamedTuple):
-    """Where a line ends in a file, which is known again by that: its inode may be another file's by now."""
+    """The place in a file at which a line ends. It also identifies the file, because an inode can be reused
+    for another file."""
 
-    offset: int  #: bytes
-    length: int  #: of the line
-    digest: str  #: of the line
+    offset: int  #: end of the line, in bytes from the start of the file
+    length: int  #: bytes of the line
+    digest: str  #: hash of the line
 
     def is_in(self, log: BinaryIO) -> bool:
-        """Whether that line ends there."""
+        """Returns whether the file has that line at that place."""
         if not 0 <= self.length <= self.offset:
             return False
         line = os.pread(log.fileno(), self.length, self.offset - self.length)
@@ -50,7 +52,7 @@ class Place(NamedTuple):
 
 
 class Line(NamedTuple):
-    """An event, and where it ends."""
+    """An event, and the place at which its line ends."""
 
     event: dict[str, Any]
     place: Place
@@ -62,13 +64,13 @@ def _digest(line: bytes) -> str:
 
 def follow(path: str | os.PathLike[str], after: Place | None = None, *,
            wait: bool = True) -> Iterator[Line | None]:
-    """The events of a file, from where a Line ended, or from its begin.
+    """Yields the events of a file, from the place ``after`` at which a Line ended, or from the beginning.
 
-    At the end of the file it yields None, once per look, and waits for more, in a file that takes its
-    place, too. With wait=False it returns there. If the line at ``after`` is in a file that has been renamed
-    since, to PATH.1 or the like, the rest of that comes first, and the files after it. What is no line of
-    JSON is left out: a program may have died while it wrote it. A file that is not there yet is waited for;
-    wait=False raises FileNotFoundError.
+    At the end of the file, the function yields None about every ``POLL`` seconds and waits for more events,
+    also in a file that replaces this one. With wait=False it returns there. If the line at ``after`` is in a
+    file that has been renamed since, for example to PATH.1, the rest of that file and the files after it come
+    first. Lines that are not valid JSON are left out: the writing program may have been killed. The function
+    waits for a file that does not exist yet; with wait=False it raises FileNotFoundError.
     """
     for old in _older(path, after):
         with open(old, "rb") as log:
@@ -90,7 +92,8 @@ def follow(path: str | os.PathLike[str], after: Place | None = None, *,
 
 
 def _older(path: str | os.PathLike[str], after: Place | None) -> list[pathlib.Path]:
-    """The files that have been renamed since that line was written, the one that has it first."""
+    """Returns the files that have been renamed since the line at ``after`` was written. The first of them
+    contains that line."""
     if after is None:
         return []
     named = pathlib.Path(path)
@@ -101,18 +104,19 @@ def _older(path: str | os.PathLike[str], after: Place | None) -> list[pathlib.Pa
         with contextlib.suppress(OSError), open(file, "rb") as log:
             if after.is_in(log):
                 return files[place:]
-    logger.warning("%s: what was read of it last is gone, and with it what came after that", named)
+    logger.warning("%s: the file with the last event read is gone, and the events after it with it", named)
     return []
 
 
 def _lines(log: BinaryIO, path: str | os.PathLike[str], after: Place | None,
            wait: bool) -> Iterator[Line | None]:
-    """Until the file has no more, and another one has had its name for a while."""
+    """Yields the events of an open file. Returns when it has no more and another file has had its name for
+    ``SETTLED`` seconds; with wait=False, at its end."""
     if after is not None:
-        log.seek(max(after.offset, 0))  # what a file says is checked below
+        log.seek(max(after.offset, 0))  # the place is checked below
     begun, settled = b"", 0.0
     while True:
-        if after is not None and not after.is_in(log):  # it is another one, or was cut
+        if after is not None and not after.is_in(log):  # another file, or it was truncated
             log.seek(0)
             begun, after = b"", None
         for part in iter(log.readline, b""):
@@ -133,14 +137,14 @@ def _lines(log: BinaryIO, path: str | os.PathLike[str], after: Place | None,
 
 
 def _is_another(path: str | os.PathLike[str], log: BinaryIO) -> bool:
-    """Whether another file has that name."""
+    """Returns whether another file has that name now."""
     with contextlib.suppress(FileNotFoundError):
         return not os.path.samestat(os.stat(path), os.fstat(log.fileno()))
     return False
 
 
 class _Sent:
-    """Up to where a file is passed on, in a file beside it."""
+    """Stores the place up to which the events of a file have been passed on, in a file next to it."""
 
     def __init__(self, log: str) -> None:
         self.path = pathlib.Path(log + ".sent")
@@ -151,7 +155,8 @@ class _Sent:
             self.place = Place(int(offset), int(length), digest)
 
     async def set(self, place: Place) -> None:
-        """A disk that is full is no reason to stop: the server knows for a while what it has."""
+        """Stores a place. A full disk is reported but not an error: for a while, the server detects
+        duplicates of the events that it has."""
         new = self.path.with_name(f"{self.path.name}.{os.getpid()}.new")
         try:
             new.write_text(f"{place.offset} {place.length} {place.digest}\n")
@@ -163,7 +168,7 @@ class _Sent:
 
 
 async def _looked(lines: Iterator[Line | None]) -> AsyncIterator[Line]:
-    """The lines, read on another thread: the connection is kept meanwhile."""
+    """Yields the lines. They are read on another thread, so that the connection stays alive."""
     over = object()
     while (line := await asyncio.to_thread(next, lines, over)) is not over:
         if isinstance(line, Line):
@@ -171,7 +176,7 @@ async def _looked(lines: Iterator[Line | None]) -> AsyncIterator[Line]:
 
 
 def _subject(prefix: str, event: dict[str, Any]) -> str:
-    """Of a message: PREFIX.HOST.EVENT."""
+    """Returns the subject of a message: PREFIX.HOST.EVENT."""
     host, kind = (re.sub(r"[^A-Za-z0-9_-]", "_", str(event.get(key) or "unknown"))
                   for key in ("host", "event"))
     return f"{prefix}.{host}.{kind}"
@@ -202,7 +207,8 @@ async def _pass_on(told: argparse.Namespace) -> None:
 
 
 async def _publish(store: Any, subject: str, line: Line, tries: int | None) -> None:
-    """Until the server has stored it. Two messages of one id are one to it: trying again is no harm."""
+    """Publishes an event until the server has stored it. The server removes duplicates by their id, so a
+    repeated attempt does no harm."""
     import nats.errors
     message = json.dumps(line.event, ensure_ascii=False).encode()
     tell = _teller()
@@ -211,7 +217,8 @@ async def _publish(store: Any, subject: str, line: Line, tries: int | None) -> N
             await store.publish(subject, message, headers={"Nats-Msg-Id": line.place.digest})
             return
         except nats.errors.MaxPayloadError:
-            logger.warning("a line of %d bytes is more than the server takes: left out", line.place.length)
+            logger.warning("a line of %d bytes is larger than the server accepts: left out",
+                           line.place.length)
             return
         except (nats.errors.Error, OSError) as error:
             if failures == tries:
@@ -221,7 +228,7 @@ async def _publish(store: Any, subject: str, line: Line, tries: int | None) -> N
 
 
 def _teller() -> Callable[[Exception], Awaitable[None]]:
-    """Tells what goes wrong, once while it stays the same."""
+    """Returns a function that prints an error, unless it is the same as the previous one."""
     last = ""
 
     async def tell(error: Exception) -> None:
@@ -234,7 +241,7 @@ def _teller() -> Callable[[Exception], Awaitable[None]]:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """The command; returns its exit status."""
+    """Runs the command and returns its exit status."""
     told = _arguments(words)
     try:
         asyncio.run(_pass_on(told))
@@ -243,7 +250,7 @@ def main(words: Sequence[str] | None = None) -> int:
     except ImportError as error:
         print(f"iio_stream.events: {error} (pip install 'iio-stream[events]')", file=sys.stderr)
         return 1
-    except Exception as error:  # whatever the server or the network does
+    except Exception as error:  # any error of the server or the network
         print(f"iio_stream.events: {type(error).__name__}: {printable(str(error))}", file=sys.stderr)
         return 1
     return 0
@@ -252,21 +259,22 @@ def main(words: Sequence[str] | None = None) -> int:
 def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser = Parser(
         prog="python -m iio_stream.events",
-        description="Passes the events of a file on to NATS JetStream, each until the server has stored it. "
-                    "FILE.sent says how far it is: started again, it goes on there.")
-    parser.add_argument("file", metavar="FILE", help="that iio-stream … --events FILE appends to")
+        description="Passes the events of a file on to NATS JetStream, and waits for the server to store "
+                    "each of them. FILE.sent stores the position; the next start continues there.")
+    parser.add_argument("file", metavar="FILE", help="file that iio-stream … --events FILE appends to")
     parser.add_argument("server", nargs="?", metavar="URL",
                         help="nats://HOST:4222 or tls://HOST:4222; default $NATS_URL, or this machine")
     parser.add_argument("--subject", default="iio-stream",
-                        help="messages are for SUBJECT.HOST.EVENT (iio-stream)")
+                        help="first part of the subjects SUBJECT.HOST.EVENT (iio-stream)")
     parser.add_argument("--stream", default="iio-stream",
-                        help="of JetStream; made if there is none (iio-stream)")
-    parser.add_argument("--creds", metavar="FILE", help="credentials; else $NATS_USER and $NATS_PASSWORD")
-    parser.add_argument("--once", action="store_true", help="pass on what is there, and end")
+                        help="JetStream stream; created if it does not exist (iio-stream)")
+    parser.add_argument("--creds", metavar="FILE",
+                        help="file with credentials; default $NATS_USER and $NATS_PASSWORD")
+    parser.add_argument("--once", action="store_true", help="pass on the events in the file, and exit")
     told = parser.parse_args(words)
     if told.server and "@" in told.server:
-        parser.error("a password on the command line is everybody's to read: NATS_USER and NATS_PASSWORD, "
-                     "NATS_URL or --creds take it")
+        parser.error("every user can read a password on the command line: pass it in NATS_USER and "
+                     "NATS_PASSWORD, NATS_URL or --creds")
     return told
 
 

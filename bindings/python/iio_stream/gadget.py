@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""This board as a USB device that ``ffs:`` endpoints stream through; what ``iio-stream gadget`` does."""
+"""Makes this board a USB device that ``ffs:`` endpoints stream through, like ``iio-stream gadget``."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ class Controller:
 
 @dataclass(frozen=True)
 class Gadget:
-    """A gadget that contains our function: ``bound`` to the controller ``udc`` while a program streams,
-    ``streamer`` ("PID NAME"). ``ffs:`` endpoints refer to its ``mount``."""
+    """A gadget that contains the function of iio-stream. It is ``bound`` to the controller ``udc`` while a
+    program, ``streamer`` ("PID NAME"), streams. ``ffs:`` endpoints refer to its ``mount``."""
 
     name: str
     udc: str
@@ -32,7 +32,7 @@ class Gadget:
 
 @dataclass(frozen=True)
 class Status:
-    """What there is on this machine."""
+    """The USB device controllers and the gadgets of this machine."""
 
     controllers: tuple[Controller, ...]
     gadgets: tuple[Gadget, ...]
@@ -43,10 +43,10 @@ def up(*, name: str = "iio-stream", into: str = "", udc: str = "", id: str = "1d
        mount: str = "") -> bool:
     """Creates the gadget ``name``, or adds the function to the existing one ``into``, and mounts its
     FunctionFS at ``mount`` (default: /run/iio-stream/ffs). ``udc`` is a controller (default: the first free
-    one), ``id`` the USB VID:PID (the default is for tests). False if it was already up.
+    one), ``id`` the USB VID:PID (the default is for tests). Returns False if the gadget was already up.
 
-    Raises UsageError for an invalid id, and Error, leaving nothing behind, if something is in the way: a
-    controller in use, no permission for ConfigFS.
+    Raises UsageError for an invalid id. Raises Error, and leaves nothing behind, if the gadget cannot be
+    created, for example because the controller is in use or ConfigFS is not permitted.
     """
     words = {"name": name, "into": into, "udc": udc, "id": id, "serial": serial,
              "manufacturer": manufacturer, "product": product, "mount": mount}
@@ -54,13 +54,13 @@ def up(*, name: str = "iio-stream", into: str = "", udc: str = "", id: str = "1d
 
 
 def down(name: str = "iio-stream") -> bool:
-    """Ends any program that streams through the gadget, then removes all that up() made. False if it was not
-    up. Raises Error."""
+    """Ends any program that streams through the gadget, then removes everything that up() created. Returns
+    False if the gadget was not up. Raises Error."""
     return _core.gadget_down(text("name", name))
 
 
 def status() -> Status:
-    """The controllers and gadgets; changes nothing.
+    """Returns the controllers and gadgets. Changes nothing.
 
     >>> status() == status()
     True

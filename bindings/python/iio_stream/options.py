@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The options of endpoints, from the library's own table for each scheme."""
+"""The options of endpoints, from the library's table for each scheme."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -15,11 +15,11 @@ Opens = TypeVar("Opens", bound=Callable[..., Any])
 class Option:
     """One option of an endpoint.
 
-    ``key`` is its keyword (``"attr."``: all that start with it); ``type`` is ``"text"``, ``"choice"``,
-    ``"number"``, ``"size"``, ``"rate"``, ``"time"`` or ``"switch"``; ``values`` lists what can be given,
-    with placeholders in capitals; ``unit`` is that of a bare number, empty if there is none; ``default`` is
-    a value, or words that describe it; ``help`` is one sentence; ``source`` and ``sink`` say which of the
-    two takes it.
+    ``key`` is its keyword (``"attr."``: all keywords that start with it). ``type`` is ``"text"``,
+    ``"choice"``, ``"number"``, ``"size"``, ``"rate"``, ``"time"`` or ``"switch"``. ``values`` lists the
+    possible values, with placeholders in capitals. ``unit`` is the unit of a bare number, empty if there is
+    none. ``default`` is a value, or text that describes it. ``help`` is one sentence. ``source`` and ``sink``
+    say whether sources and sinks accept the option.
     """
 
     key: str
@@ -33,7 +33,7 @@ class Option:
 
 
 def options(scheme: str, /) -> tuple[Option, ...]:
-    """All options that endpoints of a scheme take.
+    """Returns all options that endpoints of a scheme accept.
 
     >>> [option.key for option in options("null")]
     ['rate', 'stall_at', 'stall_for', 'convert', 'on-full', 'hold']
@@ -48,10 +48,11 @@ def options(scheme: str, /) -> tuple[Option, ...]:
 
 
 def documented(side: str) -> Callable[[Opens], Opens]:
-    """Adds the options of all endpoints to the docstrings of functions that open them."""
+    """Returns a decorator that adds the options of all endpoints to the docstring of a function that opens
+    them."""
 
     def add(function: Opens) -> Opens:
-        lines = ["Options of each endpoint, as keywords; ``options()`` has all of this as objects:\n"]
+        lines = ["Options of each endpoint, as keywords; ``options()`` returns them as objects:\n"]
         for name, sides in _core.schemes().items():
             if side in sides:
                 lines.append(f"{name}:")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Blocks from a source, one after another, or as calls of a function."""
+"""Reads blocks from a source, one after another or by a callback."""
 from __future__ import annotations
 
 import asyncio
@@ -30,20 +30,21 @@ def source(endpoint: Endpoint, /, *, sinks: Endpoint | Iterable[Endpoint] = (),
            bytes: Size | None = None, duration: Duration | None = None,
            timeout: Duration | None = None, on_gap: str = "mark",
            on_full: str = "block", **options: Any) -> Reader:
-    """Opens a source of samples; iterate over it to get its blocks.
+    """Opens a source of samples; iterate over the returned Reader to get its blocks.
 
-    ``endpoint`` is ``"iio:DEVICE"``, ``"sim:"``, ``"zmq:ADDRESS"`` or the path of a recording; other keywords
-    are its options (``channels=["voltage0_i"]``, ``frequency="2.4G"``, ``rate=1e6``). ``sinks`` get the same
-    blocks. ``block_size`` (bytes) and ``blocks`` set the memory in flight; ``samples``, ``bytes`` or
-    ``duration`` limit the stream; ``timeout`` is the longest wait for a block. ``on_gap`` is ``"mark"``,
-    ``"stop"`` or ``"zero-fill"``; ``on_full="drop"`` drops and counts blocks while the program holds all
-    memory, instead of making the device wait.
+    ``endpoint`` is ``"iio:DEVICE"``, ``"sim:"``, ``"zmq:ADDRESS"`` or the path of a recording. Other keywords
+    are options of the endpoint (``channels=["voltage0_i"]``, ``frequency="2.4G"``, ``rate=1e6``). ``sinks``
+    get the same blocks. ``block_size`` (bytes) and ``blocks`` set the memory in flight. ``samples``,
+    ``bytes`` or ``duration`` limit the stream. ``timeout`` is the longest wait of the source for a block.
+    ``on_gap`` is ``"mark"``, ``"stop"`` or ``"zero-fill"``. With ``on_full="drop"``, blocks are dropped and
+    counted while the program holds all memory; by default the device waits.
 
     >>> with source("sim:", rate=0, samples=1000) as rx:
     ...     print(sum(len(block) for block in rx), rx.format.name)
     1000 ci16_le
 
-    Raises Error: UsageError for an unknown option, DeviceError for a device that does not exist.
+    Raises Error, for example UsageError for an unknown option, or DeviceError for a device that does not
+    exist.
     """
     return Reader(_core.Reader(_words(endpoint, sinks=sinks, block_size=block_size, blocks=blocks,
                                       samples=samples, bytes=bytes, duration=duration, timeout=timeout,
@@ -54,7 +55,7 @@ def _words(endpoint: Endpoint, /, *, sinks: Endpoint | Iterable[Endpoint] = (),
            block_size: Size | None = None, blocks: Size | None = None, samples: Size | None = None,
            bytes: Size | None = None, duration: Duration | None = None, timeout: Duration | None = None,
            on_gap: str = "mark", on_full: str = "block", **options: Any) -> dict[str, Any]:
-    """What source() and Session.add_reader() take, for the extension."""
+    """Converts the arguments of source() and Session.add_reader() for the extension."""
     return _options.config(_options.uri(endpoint, **options), _options.uris(sinks), block_size=block_size,
                            blocks=blocks, samples=samples, bytes=bytes, duration=duration, timeout=timeout,
                            on_gap=on_gap, on_full=on_full)
@@ -64,20 +65,20 @@ class Reader(Stream[_core.Reader]):
     """The blocks of a source, by iteration or ``next()``; created by ``source()`` or
     ``Session.add_reader()``.
 
-    The stream is prepared at creation and starts with the first block requested, or with ``start()``. A block
-    is not refilled while the program keeps it. Several threads may take blocks.
+    The stream is prepared at creation. It starts with the first block requested, or with ``start()``. A block
+    is not refilled while the program keeps it. Several threads may read blocks.
     """
 
     def __init__(self, core: _core.Reader) -> None:
         if not isinstance(core, _core.Reader):
-            raise TypeError("a Reader is made by source()")
+            raise TypeError("use source() to create a Reader")
         super().__init__(core)
         self._tuning = Tuning(**self._core.tuning)
         self._rest = Rest(self._core.next)
 
     @property
     def tuning(self) -> Tuning:
-        """The settings of the radio when the stream was prepared; for a recording, when it was made."""
+        """The settings of the radio when the stream was prepared; for a recording, those it was made with."""
         return self._tuning
 
     def start(self) -> None:
@@ -85,22 +86,24 @@ class Reader(Stream[_core.Reader]):
         super().start()
 
     def close(self) -> Summary:
-        """Ends the stream, waits until every endpoint is closed, and returns everything known about it. The
-        error that ended it is in there, not raised. Blocks and views the program holds stay valid. Several
-        threads may call it, also while others wait in next(): each gets the summary."""
+        """Ends the stream, waits until every endpoint is closed, and returns the summary. The error that
+        ended the stream is not raised; it is in the summary. Blocks and views that the program holds stay
+        valid. Several threads may call close(), also while others wait in next(); each gets the summary."""
         self._rest.end()
         return self._close(True)
 
     def next(self, timeout: Duration | None = None) -> Block | None:
-        """The next block; None if none came within ``timeout`` (default: no limit) or if the stream has
-        ended: ``ended`` says which. A loop over the reader stops there. Raises the Error that ended the
-        stream, and PoolExhausted if none can come because the program holds all blocks."""
+        """Returns the next block, or None if none arrived within ``timeout`` (in seconds or as text; default:
+        no limit) or if the stream has ended; ``ended`` distinguishes the two. A loop over the reader stops at
+        the end. Raises the Error that ended the stream, and PoolExhausted if no block can arrive because the
+        program holds all of them."""
         return self._whole(_options.seconds("timeout", timeout))
 
     def read(self, count: int, timeout: Duration | None = None, *, iq: bool = False) -> Samples:
-        """The next ``count`` samples as an array of the program's own, across blocks; with ``iq=True`` as
-        complex64. Fewer if no more came within ``timeout`` (default: no limit), or before the end. Its
-        ``gaps`` list losses between them. Raises like next().
+        """Copies the next ``count`` samples, across blocks, into an array that belongs to the program; with
+        ``iq=True`` as complex64. Returns fewer samples if no more arrived within ``timeout`` (default: no
+        limit) or before the end of the stream. ``gaps`` of the result lists the losses between the samples.
+        Raises like next().
 
         >>> with source("sim:", rate=0, samples=1000) as rx:
         ...     [len(rx.read(300)) for _ in range(5)]
@@ -116,7 +119,7 @@ class Reader(Stream[_core.Reader]):
 
     def _whole(self, timeout: float | None) -> Block | None:
         if self._rest.used:
-            raise ValueError(f"{self._rest.left} samples of a block are not read yet: "
+            raise ValueError(f"{self._rest.left} samples of a block have not been read yet: "
                              "read() them before whole blocks")
         return self._core.next(timeout)
 
@@ -133,7 +136,7 @@ class Reader(Stream[_core.Reader]):
         return self
 
     async def __anext__(self) -> Block:
-        patience = time.monotonic() + 1  # another task may let a block go
+        patience = time.monotonic() + 1  # another task may release a block
         while True:
             try:
                 block = self._whole(0)
@@ -148,7 +151,7 @@ class Reader(Stream[_core.Reader]):
             await self._news()
 
     async def _news(self) -> None:
-        """Waits for something to take, or a while: the pool may be exhausted."""
+        """Waits until there may be a block, at most 0.2 s: if the pool is exhausted, nothing signals."""
         loop = asyncio.get_running_loop()
         news: asyncio.Future[None] = loop.create_future()
         descriptor = self.fileno()
@@ -157,24 +160,25 @@ class Reader(Stream[_core.Reader]):
             await asyncio.wait([news], timeout=0.2)
         finally:
             loop.remove_reader(descriptor)
-        await asyncio.sleep(0)  # at the stream's end it is readable until all is closed
+        await asyncio.sleep(0)  # at the stream's end the descriptor is readable until everything is closed
 
     def call(self, callback: Callable[[Block], object]) -> Worker:
-        """Calls ``callback`` with each block, on a thread that ends with the stream."""
+        """Starts a thread that calls ``callback`` with each block, and returns its Worker. The thread ends
+        with the stream."""
         if not callable(callback):
-            raise TypeError(f"a callback is called with each block: {callback!r} cannot be")
+            raise TypeError(f"the callback is called with each block, but {callback!r} is not callable")
         return Worker(self, callback)
 
     def run(self, callback: Callable[[Block], object]) -> Summary:
-        """Calls ``callback`` with each block, on this thread, until the stream ends; then close(). Raises
-        what next() and the callback raise.
+        """Calls ``callback`` with each block, on this thread, until the stream ends. Then closes the stream
+        and returns its summary. Raises what next() and the callback raise.
 
         >>> source("sim:", rate=0, samples=1000).run(lambda block: None).stats.samples
         1000
         """
         for block in self:
             callback(block)
-            del block  # before the wait for the next: it may be the one that is missing
+            del block  # released before the wait for the next one, which may need its memory
         return self.close()
 
     def __enter__(self) -> Reader:
@@ -189,12 +193,12 @@ class Reader(Stream[_core.Reader]):
     def __exit__(self, type: type[BaseException] | None, value: BaseException | None,
                  traceback: TracebackType | None) -> None:
         self._rest.end()
-        self._drop()  # nothing to do in a fork() of the process that opened it
+        self._drop()  # does nothing in a child that was forked after the stream was opened
 
 
 class Worker(_life.Bound):
-    """Created by ``Reader.call()``. An exception in the callback ends the stream and is raised by
-    ``wait()``."""
+    """A thread that calls a callback with each block; created by ``Reader.call()``. An exception in the
+    callback ends the stream and is raised by ``wait()``."""
 
     def __init__(self, reader: Reader, callback: Callable[[Block], object]) -> None:
         self._reader = reader
@@ -208,13 +212,13 @@ class Worker(_life.Bound):
         try:
             for block in self._reader:
                 self._callback(block)
-                del block  # before the wait for the next: it may be the one that is missing
+                del block  # released before the wait for the next one, which may need its memory
         except BaseException as error:
             self._error = error
             self._stop()
 
     def _stop(self) -> None:
-        with contextlib.suppress(ValueError):  # it is closed, perhaps by another thread
+        with contextlib.suppress(ValueError):  # the reader is closed, perhaps by another thread
             self._reader.stop()
 
     @property
@@ -222,8 +226,8 @@ class Worker(_life.Bound):
         return self._thread.is_alive()
 
     def wait(self, timeout: Duration | None = None) -> bool:
-        """Whether the last block has been handled within ``timeout`` (default: no limit). Raises what the
-        callback raised, or the Error that ended the stream."""
+        """Returns whether the last block was handled within ``timeout`` (in seconds or as text; default: no
+        limit). Raises what the callback raised, or the Error that ended the stream."""
         self._thread.join(_options.seconds("timeout", timeout))
         if self._thread.is_alive():
             return False
@@ -232,11 +236,12 @@ class Worker(_life.Bound):
             try:
                 raise error
             finally:
-                del error  # or it would keep itself, and the stream's memory with it
+                del error  # breaks a reference cycle, which would keep the stream's memory
         return True
 
     def close(self) -> None:
-        """Called before the interpreter exits: lets a running callback finish, for some seconds."""
+        """Ends the stream and waits up to 5 s for a running callback. Also called before the interpreter
+        exits."""
         if _life.remove(self):
             self._stop()
             if self._thread is not threading.current_thread():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Recordings as arrays, without reading them: SigMF, or raw samples; and their annotations."""
+"""Maps recordings (SigMF or raw samples) as arrays without reading them, and adds annotations to them."""
 from __future__ import annotations
 
 import errno
@@ -28,10 +28,11 @@ _SUFFIXES = (".sigmf-meta", ".sigmf-data", ".sigmf")
 
 @dataclass(frozen=True)
 class Recording:
-    """A recording, opened by ``open_recording()``. ``array`` is read-only and mapped from the file, shape
-    (samples, channels), so that only the parts you access are read; ``zeros`` are the samples [begin, end)
-    in place of lost ones (``on_gap="zero-fill"``), which ``gaps`` do not list; ``metadata`` is the whole
-    SigMF object, empty for raw samples, and ``metadata_path`` its file, "" for raw samples."""
+    """A recording, opened by ``open_recording()``. ``array`` is read-only and mapped from the file, of shape
+    (samples, channels), or (samples,) with a structured dtype if channels differ. Only the parts that you
+    access are read. ``zeros`` are the samples [begin, end) in place of lost ones (``on_gap="zero-fill"``),
+    which ``gaps`` do not list. ``metadata`` is the whole SigMF object, and ``metadata_path`` is its file;
+    both are empty for raw samples."""
 
     path: str
     array: npt.NDArray[Any]
@@ -49,8 +50,8 @@ class Recording:
         return np.array(self.array, dtype) if copy else np.asarray(self.array, dtype)
 
     def index_of(self, sample: int) -> int:
-        """Where a sample of the recording was in its stream, lost ones included; a lower bound if a loss
-        before it is not known exactly."""
+        """Returns the index of a sample in its stream, lost samples included. It is a lower bound if the size
+        of a loss before it is not known exactly. Raises IndexError."""
         if not 0 <= sample < len(self):
             raise IndexError(f"there is no sample {sample} of {len(self)}")
         last = [capture for capture in self.captures if capture.start <= sample][-1]
@@ -58,8 +59,8 @@ class Recording:
 
     @property
     def annotations(self) -> tuple[Annotation, ...]:
-        """The annotations in ``metadata``, in the order of their start. They include those of losses and
-        retunings that iio-stream has written."""
+        """The annotations in ``metadata``, in the order of their start. They include the annotations of
+        losses and retunings that iio-stream has written."""
         return _annotations.annotations_of(self.metadata) if self.metadata else ()
 
     def annotate(self, start: int, count: int | None = None, *, label: str | None = None,
@@ -67,20 +68,21 @@ class Recording:
                  **others: Any) -> Annotation:
         """Adds an annotation to the recording's metadata file and to ``annotations``, and returns it.
 
-        It is about ``count`` samples from ``start`` on, as ``array`` counts them; with count=None about all
-        up to the end of their capture. ``label`` is a word or two (SigMF recommends at most 20 characters),
-        ``comment`` any text. ``frequency`` is the lowest and the highest in Hz: of the spectrum if the
-        capture has a frequency, else of the baseband, where they may be negative. ``others`` are SigMF's
-        ``generator`` and ``uuid``, and keys of extensions that core:extensions declares:
-        ``**{"antenna:azimuth_angle": 90}``.
+        It applies to ``count`` samples from ``start`` on, which is an index into ``array``; with count=None
+        to all samples up to the end of their capture. ``label`` is a word or two (SigMF recommends at most 20
+        characters), ``comment`` any text. ``frequency`` is a pair of the lowest and the highest frequency in
+        Hz: at RF if the capture has a frequency, otherwise in the baseband, where they can be negative.
+        ``others`` are SigMF's ``generator`` and ``uuid``, and keys of extensions that core:extensions
+        declares: ``**{"antenna:azimuth_angle": 90}``.
 
-        The file is replaced atomically, and all else in its text stays. Programs that annotate at once wait
-        for one another.
+        The file is replaced atomically, and the rest of its text does not change. Programs that annotate the
+        same recording at the same time wait for one another, up to 10 s.
 
         Raises UsageError for samples outside of the recording, edges in the wrong order, an argument that
-        SigMF does not know, and raw samples; TypeError for values of another type; StorageError if the files
-        cannot be changed. Its errno is EBUSY while the recording is being made, and ESTALE if the files were
-        replaced or changed after they were opened.
+        SigMF does not define, and raw samples. Raises TypeError for values of a wrong type. Raises
+        StorageError if the files cannot be changed; its errno is EBUSY while the recording is being made or
+        another program holds the lock, and ESTALE if the files were replaced or changed after they were
+        opened.
 
         >>> import tempfile
         >>> from iio_stream import record
@@ -103,7 +105,7 @@ class Recording:
         return made
 
     def _with(self, one: dict[str, Any], path: str, data: str, text: bytes) -> bytes:
-        """The text of the metadata file at ``path`` with one more annotation."""
+        """Returns the text of the metadata file at ``path`` with one more annotation."""
         try:
             self._refuse_changed(text, path, data)
             metadata = json.loads(text)
@@ -117,7 +119,7 @@ class Recording:
             raise _metadata_file.failed(errno.EBADMSG, path, str(error), "") from None
         if len(longer) > _core.MOST_METADATA:
             raise _metadata_file.failed(errno.EFBIG, path, "the metadata would have more than 64 MiB",
-                                        "no reader takes more: annotate a part of the recording")
+                                        "readers do not accept more: annotate a part of the recording")
         return longer
 
     def _refuse_changed(self, text: bytes, path: str, data: str) -> None:
@@ -127,23 +129,23 @@ class Recording:
             raise _metadata_file.failed(errno.EBUSY, path, "it is still being recorded, or was interrupted",
                                         f"after an interruption: iio-stream recover {path}")
         if told.format.sample_bytes != self.format.sample_bytes:
-            raise _metadata_file.failed(errno.ESTALE, path, f"its samples are {told.format.name}, and were "
+            raise _metadata_file.failed(errno.ESTALE, path, f"its samples are {told.format.name}, but were "
                                         f"opened as {self.format.name}", "open it again, without format=")
         headers = sum(size for _, size in told.headers) + told.trailing_bytes
         samples = told.samples_in(data, os.path.getsize(data) - headers)
         if samples != len(self):
-            raise _metadata_file.failed(errno.ESTALE, path, f"it has {samples} samples, and had {len(self)} "
+            raise _metadata_file.failed(errno.ESTALE, path, f"it has {samples} samples, but had {len(self)} "
                                         "when it was opened", "open it again")
 
 
 def open_recording(path: str | os.PathLike[str], /, *, format: str = "") -> Recording:
-    """Maps a recording: SigMF by any of its names, or raw samples whose format is given by the suffix or
-    ``format``, which takes precedence over SigMF metadata. Each kind of deviation from SigMF that does
-    not change how samples are read is a RuntimeWarning. For convert() and iq(), use the blocks of
-    ``source(path)``.
+    """Maps a recording and returns it: a SigMF recording by the name of any of its files, or raw samples
+    whose format is given by the suffix or by ``format``. ``format`` takes precedence over SigMF metadata.
+    Issues a RuntimeWarning for each kind of deviation from SigMF that does not change how samples are read.
+    For convert() and iq(), use the blocks of ``source(path)``.
 
-    Raises Error: FileNotFoundError, UsageError if the format is unknown, StorageError for an interrupted
-    recording (recover() repairs it) and for invalid metadata.
+    Raises Error, as a FileNotFoundError if there is no such file, UsageError if the format is unknown, and
+    StorageError for an interrupted recording (recover() repairs it) and for invalid metadata.
     """
     name = os.fspath(path)
     stem = next((name[:-len(suffix)] for suffix in _SUFFIXES if name.endswith(suffix)), name)
@@ -163,7 +165,7 @@ def open_recording(path: str | os.PathLike[str], /, *, format: str = "") -> Reco
             raise
         raise failed(error.errno or errno.EIO, meta, "", _way_to(name)) from None
     except ValueError as error:
-        raise failed(errno.EBADMSG, meta, f"the metadata make no sense: {error}") from None
+        raise failed(errno.EBADMSG, meta, f"the metadata are invalid: {error}") from None
 
 
 def _way_to(name: str) -> str:
@@ -189,8 +191,8 @@ def _sigmf_recording(meta: str, text: bytes, format: str) -> Recording:
         raise failed(errno.ENOENT, data, f"core:metadata_only is true in {meta}: it was distributed without "
                                          "its samples")
     if any(sample for sample, _ in told.headers):
-        raise failed(errno.EBADMSG, data, "there are headers between the samples, which no array leaves out",
-                      f"iio_stream.source({meta!r}) reads the samples alone")
+        raise failed(errno.EBADMSG, data, "there are headers between the samples, which an array cannot skip",
+                      f"iio_stream.source({meta!r}) reads only the samples")
     header = sum(size for _, size in told.headers)
     array = _mapped(data, told.format, None if format else told.samples, header, told.trailing_bytes)
     return Recording(data, array, told.format, told.captures, told.gaps, told.zeros, json.loads(text),
@@ -199,10 +201,10 @@ def _sigmf_recording(meta: str, text: bytes, format: str) -> Recording:
 
 def _mapped(data: str, shape: Format, samples: int | None, begin: int = 0,
             after: int = 0) -> npt.NDArray[Any]:
-    """The samples after ``begin`` bytes of a file, and before the last ``after`` bytes."""
+    """Maps the samples of a file between its first ``begin`` and its last ``after`` bytes."""
     size = os.path.getsize(data) - begin - after
     if size < 0:
-        raise failed(errno.EBADMSG, data, f"{size + begin + after} bytes are too few for its headers")
+        raise failed(errno.EBADMSG, data, f"{size + begin + after} bytes are not enough for its headers")
     if samples is None:
         samples = size // shape.sample_bytes
     elif samples * shape.sample_bytes > size:

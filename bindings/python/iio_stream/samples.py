@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""As many samples as requested, from blocks of any size."""
+"""Reads any number of samples from blocks of any size."""
 from __future__ import annotations
 
 import operator
@@ -19,12 +19,14 @@ from ._sigmf import RecordedGap
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """The result of ``Reader.read()``: ``array``, the program's own, of shape (samples, channels), complex64
-    with ``iq=True``. NumPy also accepts it as an array.
+    """The result of ``Reader.read()``. ``array`` belongs to the program. It has the shape (samples, channels)
+    and the dtype of the format, or with ``iq=True`` the shape of Block.iq() and complex64. NumPy also accepts
+    this object as an array.
 
-    Offsets of ``gaps`` count samples of the array: the loss is between offset-1 and offset. One before 0
-    or after the end belongs to two reads, and both report it. ``sample_index`` counts the samples before it
-    since the start, lost ones included; it is a lower bound if ``index_exact`` is False.
+    Offsets of ``gaps`` count samples of the array: the loss is between offset-1 and offset. A loss that may
+    be before 0 or after the end of the array belongs to two reads, and both report it. ``sample_index`` is
+    the number of samples before the array since the start of the stream, lost ones included; it is a lower
+    bound if ``index_exact`` is False.
     """
 
     array: npt.NDArray[Any]
@@ -49,7 +51,7 @@ class Samples:
 
 
 class Rest:
-    """A partly read block of a Reader."""
+    """The partly read block of a Reader."""
 
     def __init__(self, following: Callable[[float | None], Block | None]) -> None:
         self._following = following
@@ -58,7 +60,7 @@ class Rest:
         self._block: Block | None = None
         self._array: npt.NDArray[Any] = np.empty(0)
         self._iq = False
-        self.used = 0  #: samples of that block; 0 if there is none
+        self.used = 0  #: samples of the block that were read; 0 if there is no block
 
     @property
     def left(self) -> int:
@@ -87,7 +89,7 @@ class Rest:
             except OSError:
                 if done == 0:
                     raise
-                break  # the next read raises it once more
+                break  # the next read raises the error again
             if block is None:
                 break
             part = self._array[self.used:self.used + count - done]
@@ -103,7 +105,7 @@ class Rest:
         return replace(made, array=made.array[:done], gaps=tuple(gaps.values()))
 
     def _look(self, timeout: float | None, iq: bool) -> Block | None:
-        """The current block, and its array."""
+        """Returns the current block, after getting the next one if needed, and updates its array."""
         fresh = self._block is None
         if fresh:
             self._block, self.used = self._following(timeout), 0
@@ -117,13 +119,14 @@ class Rest:
             self._forget()
 
     def clear(self) -> None:
-        """Lets the block go, unless a read() uses it: on another thread, or below a signal handler."""
+        """Releases the block, unless a read() uses it, on another thread or interrupted by a signal
+        handler."""
         if self._turn.acquire(blocking=False):
             self._forget()
             self._turn.release()
 
     def end(self) -> None:
-        """Lets the block go for good; a read() that uses it does so when it ends."""
+        """Releases the block for good. If a read() uses it, that read() releases it when it ends."""
         self._over = True
         self.clear()
 
@@ -132,15 +135,16 @@ class Rest:
 
 
 def _whole(count: float) -> int:
-    """1e6 is as good as 1_000_000."""
+    """Returns a number of samples as an int; a float such as 1e6 is accepted if it is whole."""
     if isinstance(count, float) and count.is_integer():
         return int(count)
     return operator.index(count)  # type: ignore[arg-type]
 
 
 def _inside(block: Block, used: int, count: int, done: int) -> dict[Gap, RecordedGap]:
-    """The losses that are, or may be, before the samples [used, used + count) of a block, which are the
-    array's from ``done`` on, or after the block's last: zeros in place of lost samples follow it."""
+    """Returns the losses that are, or may be, before the samples [used, used + count) of a block. In the
+    array these samples begin at ``done``. If they include the last sample of the block, losses after it are
+    included, because zeros in place of lost samples can follow it."""
     begin = block.position + used
     end = begin + count + (used + count == len(block))
     return {gap: RecordedGap(gap.offset_min - begin + done, gap.offset_max - begin + done, gap.lost_min,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Pipelines from a source to sinks whose blocks the program does not see, and several that start together."""
+"""Pipelines that move samples from a source to sinks by themselves, and sessions of streams that start
+together."""
 from __future__ import annotations
 
 import asyncio
@@ -20,8 +21,8 @@ Progress = Callable[["Session"], None]
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C while streams ran, which have now ended cleanly: ``summaries`` of all of them, ``summary`` of
-    the first."""
+    """Raised after Ctrl-C while streams ran. The streams have ended cleanly. ``summaries`` are the summaries
+    of all of them, ``summary`` is the first."""
 
     def __init__(self, summaries: list[Summary]) -> None:
         super().__init__(summaries)
@@ -49,7 +50,7 @@ class Pipeline(_life.Bound):
 
     @property
     def route(self) -> Route:
-        """How samples get from the source to the sinks; valid after ``prepare()``."""
+        """The hops of the samples from the source to the sinks; valid after ``prepare()``."""
         return Route._from(self._tell("route"))
 
     @property
@@ -63,24 +64,25 @@ class Pipeline(_life.Bound):
 
     @property
     def summary(self) -> Summary:
-        """Everything known about it, after it has ended."""
+        """The summary of the pipeline, after it has ended."""
         return Summary._from(*self._tell("summary"))
 
     def _tell(self, what: str) -> Any:
         return getattr(self._session, what)(self._index) if self._kept is None else self._kept[what]
 
     def _keep(self) -> None:
-        """Its results outlive the session."""
+        """Stores the results, which outlive the session."""
         self._kept = {what: self._tell(what) for what in ("format", "route", "stats", "ended", "summary")}
 
     def stop(self) -> None:
-        """Ends this one, from any thread."""
+        """Ends this pipeline. May be called from any thread; does not wait."""
         self._session.request_stop_of(self._index)
 
 
 class Session(_life.Bound):
-    """Streams that are prepared, then start and end together: between endpoints (``add()``), or with the
-    program at one end (``add_reader()``, ``add_writer()``).
+    """A set of streams that start and end together. They are streams between endpoints (``add()``), or have
+    the program at one end (``add_reader()``, ``add_writer()``). One thread runs a session; any thread may
+    call stop() and request_stop().
 
     >>> with Session() as session:
     ...     first = session.add("sim:?rate=0", "null:", samples=1000)
@@ -100,7 +102,8 @@ class Session(_life.Bound):
             block_size: Size | None = None, blocks: Size | None = None, samples: Size | None = None,
             bytes: Size | None = None, duration: Duration | None = None,
             timeout: Duration | None = None, on_gap: str = "mark") -> Pipeline:
-        """Adds a pipeline, before ``prepare()``. Endpoints are those of uri(). Raises UsageError."""
+        """Adds a pipeline and returns it. Call it before ``prepare()``. Endpoints are strings, paths or
+        results of uri(). Raises UsageError."""
         words = _options.config(_options.uri(source), _options.uris(sinks), block_size=block_size,
                                 blocks=blocks, samples=samples, bytes=bytes, duration=duration,
                                 timeout=timeout, on_gap=on_gap)
@@ -108,8 +111,9 @@ class Session(_life.Bound):
         return self._pipelines[-1]
 
     def add_reader(self, endpoint: Endpoint, /, **options: Any) -> reader.Reader:
-        """A stream whose blocks the program takes: accepts what source() accepts, and returns a Reader. It is
-        prepared at once. The first block requested starts the whole session, like ``start()``. Raises Error.
+        """Adds a stream whose blocks the program reads, and returns its Reader. Accepts the arguments of
+        source(). The stream is prepared at once. The first block requested starts the whole session, like
+        ``start()``. Raises Error.
 
         >>> with Session() as session:
         ...     rx = session.add_reader("sim:", rate=0, samples=1000)
@@ -124,8 +128,8 @@ class Session(_life.Bound):
         return self._member(reader.Reader(self._session.add_reader(reader._words(endpoint, **options))))
 
     def add_writer(self, endpoint: Endpoint | Iterable[Endpoint], /, **options: Any) -> writer.Writer:
-        """A stream whose blocks the program fills: accepts what sink() accepts, and returns a Writer. It is
-        prepared at once; the first write starts the whole session. Raises Error."""
+        """Adds a stream whose blocks the program fills, and returns its Writer. Accepts the arguments of
+        sink(). The stream is prepared at once. The first write starts the whole session. Raises Error."""
         return self._member(writer.Writer(self._session.add_writer(*writer._words(endpoint, **options))))
 
     def _member(self, member: Member) -> Member:
@@ -138,31 +142,33 @@ class Session(_life.Bound):
         return tuple(self._pipelines)
 
     def prepare(self) -> None:
-        """Does everything that can fail or take time; otherwise ``start()`` does. Raises Error."""
+        """Does everything that can fail or take time. If it was not called, ``start()`` does it. Raises
+        Error."""
         self._session.prepare()
 
     def start(self) -> None:
-        """Starts all streams, with nothing but enabling devices between the first and the last. Raises
+        """Starts all streams. Between the first and the last start, only devices are enabled. Raises
         Error."""
         self._session.start()
 
     def wait(self, timeout: Duration | None = None) -> bool:
-        """Whether all streams have ended within ``timeout`` (default: no limit). If one fails, the others are
-        stopped."""
+        """Waits until all streams have ended. Returns False if that takes longer than ``timeout`` (in seconds
+        or as text; default: no limit). If one stream fails, the others are stopped."""
         return self._session.wait(_options.seconds("timeout", timeout))
 
     def stop(self, *, abort: bool = False) -> None:
-        """Ends all streams; samples in the sinks reach their destination, unless ``abort``."""
+        """Ends all streams and waits for their end. Samples in the sinks still reach their destination,
+        unless ``abort`` is True."""
         self._session.stop(bool(abort))
 
     def request_stop(self) -> None:
-        """Asks all streams to end, from any thread, without waiting."""
+        """Requests all streams to end, and does not wait. May be called from any thread."""
         self._session.request_stop()
 
     def run(self, progress: Progress | None = None) -> list[Summary]:
-        """Prepares, starts and waits for the end; meanwhile calls ``progress``. Raises the Error that ended
-        one of the streams. Ctrl-C ends the streams cleanly and raises Interrupted, a KeyboardInterrupt that
-        has their summaries."""
+        """Prepares and starts the streams, waits for their end, and returns their summaries. Meanwhile calls
+        ``progress`` about five times a second, on this thread. Raises the first Error that ended a stream.
+        Ctrl-C ends the streams cleanly and raises Interrupted, a KeyboardInterrupt with their summaries."""
         self.prepare()
         self.start()
         try:
@@ -183,7 +189,8 @@ class Session(_life.Bound):
         return summaries
 
     def close(self) -> None:
-        """Ends streams that still run, and releases devices and memory."""
+        """Ends the streams that still run, and releases devices and memory. The results of pipelines stay
+        available."""
         if _life.remove(self):
             self.stop()
             for pipeline in self._pipelines:
@@ -209,6 +216,6 @@ class Session(_life.Bound):
         try:
             for member in self._members if type is None else []:
                 if isinstance(member, writer.Writer) and not member.closed:
-                    member.close()  # waits for what was written
+                    member.close()  # waits for the samples that were written
         finally:
             self.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is known about a stream: its counters, and the route of its samples."""
+"""The counters of a stream, and the route of its samples."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
@@ -9,9 +9,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Playback:
-    """What a device that plays samples reports: how often its queue ran empty, how often ``cyclic`` has
-    replayed everything, blocks without a status from the kernel, samples per second (None: unknown), and who
-    repeats: ``"hardware"``, whose repeats are computed from time and rate, ``"software"`` or None."""
+    """The counters of a device that plays samples. ``underflows`` is how often its queue ran empty,
+    ``repeats`` how often ``cyclic=`` has replayed all samples, ``unverified_blocks`` the number of blocks
+    without a status from the kernel, and ``rate`` in samples per second (None: unknown). ``cyclic`` says what
+    repeats the samples: ``"hardware"``, whose repeats are computed from time and rate, ``"software"``, or
+    None."""
 
     underflows: int
     repeats: int
@@ -22,7 +24,8 @@ class Playback:
 
 @dataclass(frozen=True)
 class SinkStats:
-    """What went to one sink; ``lag_high_water`` is the most blocks it held at one time."""
+    """The counters of one sink. ``lag_high_water`` is the largest number of blocks that it held at one
+    time."""
 
     delivered_samples: int
     dropped_samples: int
@@ -33,8 +36,8 @@ class SinkStats:
 
 @dataclass(frozen=True)
 class GapTotals:
-    """How many gaps there are, and how many samples they lost: at least ``lost_min``, at most ``lost_max``
-    (None if there is no upper bound)."""
+    """The number of certain and possible gaps, and of the samples lost in them: at least ``lost_min``, at
+    most ``lost_max`` (None if there is no upper bound)."""
 
     certain: int
     possible: int
@@ -44,10 +47,10 @@ class GapTotals:
 
 @dataclass(frozen=True)
 class Stats:
-    """The counters of one pipeline; a snapshot while it runs. In ``sinks`` a Reader is last.
+    """The counters of one pipeline, a snapshot while it runs. A Reader is the last of ``sinks``.
 
-    ``seconds`` run until the last sample had reached its sinks, ``source_seconds`` until the source had it;
-    neither includes closing the endpoints.
+    ``seconds`` is the time from the start until the last sample reached its sinks, ``source_seconds`` until
+    the source had it. Neither includes closing the endpoints.
     """
 
     samples: int
@@ -68,11 +71,11 @@ class Stats:
 
 @dataclass(frozen=True)
 class Hop:
-    """One step on the route of the samples: ``copies`` made by the CPU, per sample, and the ``reason`` for
-    them.
+    """One step on the route of the samples. ``copies`` is the number of copies that the CPU makes of each
+    sample, and ``reason`` says why.
 
     ``memory`` and ``page_bytes`` describe the blocks; ``segments`` is the number of pieces of each.
-    ``warning`` names a danger of this mechanism. It is also issued as a RuntimeWarning before the stream
+    ``warning`` describes a risk of this mechanism. It is also issued as a RuntimeWarning before the stream
     starts.
     """
 
@@ -93,7 +96,7 @@ class Hop:
 
 
 class Route(tuple[Hop, ...]):
-    """All hops of a pipeline; prints one line for each."""
+    """All hops of a pipeline. Printed, it has one line for each hop."""
 
     @classmethod
     def _from(cls, hops: Iterable[Mapping[str, Any]]) -> Route:
@@ -105,7 +108,7 @@ class Route(tuple[Hop, ...]):
 
     @property
     def copies(self) -> int:
-        """Made by the CPU, per sample, over all hops."""
+        """The number of copies that the CPU makes of each sample, over all hops."""
         return sum(hop.copies for hop in self)
 
     def __str__(self) -> str:

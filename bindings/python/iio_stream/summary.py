@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Everything known about a stream after its end."""
+"""The summary of a stream after its end."""
 from __future__ import annotations
 
 import html
@@ -14,7 +14,8 @@ from .stats import GapTotals, Route, SinkStats, Stats
 
 @dataclass(frozen=True)
 class Latency:
-    """Microseconds from a block's last sample until a sink was done with the block."""
+    """Latency in microseconds, from the last sample of a block until a sink had processed the block: the
+    percentiles 50, 99 and 99.9, and the maximum."""
 
     p50: float
     p99: float
@@ -24,12 +25,13 @@ class Latency:
 
 @dataclass(frozen=True, repr=False)
 class Summary:
-    """What the command prints at the end of a stream; ``words`` is the object printed by its ``--json``,
-    described in docs/schema/summary.schema.json.
+    """Everything known about a stream after its end, as the command prints it. ``words`` is the object that
+    ``--json`` prints, described in docs/schema/summary.schema.json.
 
     ``ended`` is ``"duration"``, ``"samples"``, ``"bytes"``, ``"eof"``, ``"signal"`` (the user or the
-    program stopped it), ``"stopped"`` (another stream of the session failed), ``"gap"`` or ``"error"``;
-    ``reports`` are results of the sinks (None if a sink has none): the counts of verify:, the names of files.
+    program stopped it), ``"stopped"`` (another stream of the session failed), ``"gap"`` or ``"error"``.
+    ``reports`` are the results of the sinks, such as the counts of verify: and the names of files; None for a
+    sink without a result. ``error`` is the Error that ended the stream, or None.
     """
 
     words: Mapping[str, Any]
@@ -58,7 +60,7 @@ class Summary:
 
     @property
     def copies(self) -> int:
-        """Made by the CPU, per sample, over all hops."""
+        """The number of copies that the CPU makes of each sample, over all hops."""
         return int(self.words["copies"])
 
     @property
@@ -72,7 +74,7 @@ class Summary:
         return ", ".join(self._told().values())
 
     def _repr_html_(self) -> str:
-        """For notebooks."""
+        """Returns the summary as an HTML table, for notebooks."""
         cells = {**self._told(), "route": str(self.route)}
         rows = (f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>"
                 for name, value in cells.items())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pictures of samples: spectrum, waterfall and constellation of a recording or of a live source.
+"""Draws pictures of samples: spectrum, waterfall and constellation of a recording or of a live source.
 
     python -m iio_stream.view capture.sigmf-meta -o capture.png
     python -m iio_stream.view iio:cf-ad9361-lpc frequency=2.4G --duration 200ms -o air.png
@@ -31,14 +31,16 @@ __all__ = ["SeenGap", "View", "look", "main"]
 def look(endpoint: Endpoint, /, *, channel: str | None = None, bins: int = 1024, rows: int = 256,
          centre: Rate | None = None, samples: Size | None = None, duration: Duration | None = None,
          block_size: Size | None = None, blocks: Size | None = None, **options: Any) -> View:
-    """Looks at all samples of a recording, or at ``samples`` or ``duration`` of any source (1 s of a live
-    one, where neither is said); other keywords are the source's options, as of ``source()``.
+    """Analyzes all samples of a recording, or ``samples`` samples or a ``duration`` of any source (default
+    for a live source: 1 s), and returns the result. Other keywords are options of the source, as in
+    ``source()``.
 
-    ``channel`` is one of an I/Q pair or a real one (default: the first); spectra have ``bins`` points and
-    the waterfall at most twice ``rows``. ``centre`` is the frequency in Hz that 0 Hz of the samples was;
-    by itself that of the recording, or what the source's radio is tuned to.
+    ``channel`` is a channel of an I/Q pair or a real one (default: the first). Spectra have ``bins`` points,
+    and the waterfall has at most twice ``rows`` rows. ``centre`` is the frequency in Hz that corresponds to
+    0 Hz of the samples. By default it is the frequency of the recording, or the one to which the source's
+    radio is tuned.
 
-    Raises Error, as ``source()`` does, and what ends the stream.
+    Raises Error like ``source()``, and the Error that ended the stream.
     """
     address = _options.uri(endpoint, **options)
     if samples is None and duration is None and not address.startswith("file:"):
@@ -52,23 +54,25 @@ def look(endpoint: Endpoint, /, *, channel: str | None = None, bins: int = 1024,
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """The command; returns its exit status."""
+    """Runs the command and returns its exit status."""
     parser = Parser(
         prog="python -m iio_stream.view", description="Spectrum, waterfall and constellation of samples.")
     parser.add_argument("source", help="a recording, or an endpoint such as iio:DEVICE, sim:, zmq:ADDRESS")
-    parser.add_argument("options", nargs="*", metavar="KEY=VALUE", help="its options: format=ci16_le")
-    parser.add_argument("-o", "--output", metavar="FILE.png", help="where the picture goes")
-    parser.add_argument("--live", action="store_true", help="the spectrum in this terminal, until Ctrl-C")
+    parser.add_argument("options", nargs="*", metavar="KEY=VALUE",
+                        help="options of the source: format=ci16_le")
+    parser.add_argument("-o", "--output", metavar="FILE.png", help="file for the picture")
+    parser.add_argument("--live", action="store_true",
+                        help="show the spectrum in this terminal, until Ctrl-C")
     parser.add_argument("--samples", help="number of samples to show (64k)")
-    parser.add_argument("--duration", help="time to show (200ms); of a live source 1s by default")
-    parser.add_argument("--channel", help="one of an I/Q pair, or a real one; default the first")
+    parser.add_argument("--duration", help="time to show (200ms); default for a live source: 1s")
+    parser.add_argument("--channel", help="a channel of an I/Q pair, or a real one (default: the first)")
     parser.add_argument("--bins", type=int, help="points of a spectrum (1024)")
-    parser.add_argument("--centre", "--center", help="frequency that 0 Hz of the samples was (2.4G)")
+    parser.add_argument("--centre", "--center", help="frequency at 0 Hz of the samples (2.4G)")
     told = parser.parse_args(words)
     if told.live == (told.output is not None):
-        parser.error("one of -o FILE.png and --live is needed")
+        parser.error("give either -o FILE.png or --live")
     if told.output and not told.output.lower().endswith(".png"):
-        parser.error(f"-o {told.output}: pictures are PNG: NAME.png")
+        parser.error(f"-o {told.output}: pictures are PNG files: NAME.png")
     folder = os.path.dirname(told.output or "")
     if folder and not os.path.isdir(folder):
         parser.error(f"-o {told.output}: there is no folder {folder}")
@@ -83,7 +87,7 @@ def main(words: Sequence[str] | None = None) -> int:
             from .view_live import watch
             watch(told.source, **limits, **options)
         else:
-            from . import view_picture  # before the samples come: it may be missing
+            from . import view_picture  # before streaming, because matplotlib may be missing
             view_picture.save(look(told.source, **limits, **options), told.output)
     except (Error, ImportError, OSError) as error:
         print(f"iio_stream.view: {printable(str(error))}", file=sys.stderr)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What pictures show, gathered block by block in memory that does not grow: every sample counts."""
+"""Collects the data of a picture block by block, from every sample, in memory of constant size."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -13,25 +13,25 @@ from .view_measurement import Measurement, SeenGap
 from .view_signal import Signal, decibels
 
 _POINTS = 256    # samples of a frame that the constellation keeps
-_FRAMES = 32     # at least, once there are twice as many
-_GAPS = 1000     # that are kept one by one
+_FRAMES = 32     # frames of the constellation, at least; half of them are removed at twice that number
+_GAPS = 1000     # gaps that are kept one by one
 
 
 class View(Measurement):
-    """What was seen of a channel. ``frequencies`` are in Hz, ``times``, the edges of the waterfall's rows,
-    in seconds, each in cycles per sample and in samples where ``rate`` is None. ``spectrum`` (the mean)
-    and ``highest`` are in dBFS, ``waterfall`` too, of shape (rows, frequencies), NaN where there are no
-    samples. ``points`` are samples, of full scale, for the constellation."""
+    """The analysis of a channel. ``frequencies`` are in Hz, and ``times``, the edges of the waterfall's rows,
+    in seconds. If ``rate`` is None, they are in cycles per sample and in samples. ``spectrum`` (the mean),
+    ``highest`` (the maximum) and ``waterfall``, of shape (rows, frequencies), are in dBFS. Rows without
+    samples are NaN. ``points`` are samples for the constellation, relative to full scale."""
 
     def save(self, path: Any) -> None:
-        """Draws it all into a PNG. Raises ImportError without matplotlib."""
-        from .view_picture import save  # without matplotlib, all but this works
+        """Draws the analysis into a PNG. Raises ImportError without matplotlib."""
+        from .view_picture import save  # everything else works without matplotlib
         save(self, path)
 
 
 class Analysis:
-    """Adds up the blocks of one stream. Rows of the waterfall are of one frame each until there are
-    twice as many as wanted; then each two become one."""
+    """Adds up the blocks of one stream. Each row of the waterfall has one frame until there are twice as many
+    rows as requested. Then every two rows are merged into one."""
 
     def __init__(self, signal: Signal, rows: int) -> None:
         self._signal = signal
@@ -42,7 +42,7 @@ class Analysis:
         self._row_samples = signal.length
         self._first: int | None = None
         self._rest: npt.NDArray[Any] = np.empty(0, np.complex64)  # samples of a frame that is not full yet
-        self._next = 0  # index that continues it
+        self._next = 0  # index of the sample that continues that frame
         self._points: list[npt.NDArray[Any]] = []
         self._stride = 1
         self._frame = 0
@@ -59,10 +59,10 @@ class Analysis:
             self._add_run(values[begin:end], index - self._first)
 
     def _runs(self, block: Block) -> Iterator[tuple[int, int, int]]:
-        """Parts of a block between losses: begin, end and the index in the stream."""
+        """Yields the parts of a block between losses: begin, end and the index in the stream."""
         at, index = 0, block.sample_index
         for gap in sorted(block.gaps, key=lambda gap: gap.offset_min):
-            before = gap.offset_max <= block.position  # then the block's index knows it
+            before = gap.offset_max <= block.position  # then the block's index includes it
             cut = 0 if before else min(max(gap.offset_min - block.position, at), len(block))
             if cut > at:
                 yield at, cut, index
@@ -110,7 +110,8 @@ class Analysis:
         self._row_samples *= 2
 
     def _keep(self, frame: npt.NDArray[Any]) -> None:
-        """Neighbours, from evenly spaced frames: single samples would hide signals with their period."""
+        """Keeps adjacent samples of evenly spaced frames. Evenly spaced single samples would hide signals
+        with the same period."""
         if self._frame % self._stride == 0:
             self._points.append(frame[:_POINTS].copy())
             if len(self._points) >= 2 * _FRAMES:
@@ -119,8 +120,8 @@ class Analysis:
         self._frame += 1
 
     def view(self, source: str) -> View:
-        """All of it, at this moment."""
-        if self._frame == 0 and len(self._rest) > 0:  # shorter than a frame: the rest of it is silence
+        """Returns the analysis of all blocks so far."""
+        if self._frame == 0 and len(self._rest) > 0:  # shorter than a frame: pad it with zeros
             padded = np.zeros(self._signal.length, self._rest.dtype)
             padded[:len(self._rest)] = self._rest
             self._add_frames(padded[np.newaxis], 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The spectrum of a running source in the terminal, with its rate and its losses."""
+"""Shows the spectrum of a running source in the terminal, with its rate and its losses."""
 from __future__ import annotations
 
 import contextlib
@@ -25,14 +25,15 @@ except ImportError as error:
                       "python3-rich") from error
 
 _BARS = " ▁▂▃▄▅▆▇█"
-_STEP = 10        # dB of a line
-_FRAMES = 16      # of a block at most: the rest of it only counts
-_WEIGHT = 0.5     # of the new one of two pictures
-_PERIOD = 0.1     # seconds between them
+_STEP = 10        # dB per line
+_FRAMES = 16      # frames of a block that are analyzed, at most; all of its samples are counted
+_WEIGHT = 0.5     # weight of the latest spectrum in the moving average
+_PERIOD = 0.1     # seconds between updates
 
 
 class Screen:
-    """What the terminal shows; ``update()`` with a block now and then, and print it with rich."""
+    """The content of the terminal. Call ``update()`` with a block from time to time, and print the object
+    with rich."""
 
     def __init__(self, signal: Signal, height: int = 12) -> None:
         self._signal = signal
@@ -52,7 +53,7 @@ class Screen:
 
     @property
     def peak(self) -> tuple[float, float] | None:
-        """Frequency and dBFS of the highest bin; None before the first block."""
+        """The frequency and the level in dBFS of the highest bin; None before the first block."""
         if self._power is None:
             return None
         return peak_of(self._signal.frequencies, decibels(self._power))
@@ -63,7 +64,7 @@ class Screen:
 
     def _bars(self, width: int) -> list[Text]:
         power = np.zeros(self._signal.bins) if self._power is None else self._power
-        # The highest of the bins that share a column: a tone is never between two.
+        # A column shows the highest of its bins, so that no tone is missed.
         columns = decibels([part.max() for part in np.array_split(power, min(width, len(power)))])
         lines = []
         for line in range(self._height):
@@ -88,7 +89,7 @@ class Screen:
         if gaps.certain or gaps.possible:
             told += f" (lost {gaps.lost_min} to {most})"
         if dropped:
-            told += f"  {dropped} not looked at"
+            told += f"  {dropped} not analyzed"
         if self.peak is not None:
             told += f"  highest {self.peak[1]:.2f} dBFS at {_hertz(self._signal, self.peak[0])}"
         return told
@@ -105,7 +106,8 @@ def _short(signal: Signal, place: int) -> str:
 def watch(endpoint: Endpoint, /, *, console: Console | None = None, channel: str | None = None,
           bins: int = 1024, centre: Rate | None = None, samples: Size | None = None,
           duration: Duration | None = None, **options: Any) -> Stats:
-    """Shows a source until ``samples`` or ``duration``, its own end, or Ctrl-C; returns its counters."""
+    """Shows a source until the limit ``samples`` or ``duration``, its end, or Ctrl-C. Returns its
+    counters."""
     address = _options.uri(endpoint, **options)
     with source(address, samples=samples, duration=duration, on_full="drop") as rx:
         screen = Screen(signal_of(rx, channel, bins, centre))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What was measured of a channel: levels over frequency and time, points, and losses."""
+"""The measurements of a channel: levels over frequency and time, points, and losses."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -45,5 +45,5 @@ class Measurement:
 
     @property
     def peak(self) -> tuple[float, float]:
-        """Frequency and dBFS of the mean spectrum's highest bin."""
+        """The frequency and the level in dBFS of the highest bin of the mean spectrum."""
         return peak_of(self.frequencies, self.spectrum)

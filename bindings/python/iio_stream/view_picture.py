@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Spectrum, waterfall and constellation as one PNG."""
+"""Draws spectrum, waterfall and constellation into one PNG."""
 from __future__ import annotations
 
 import math
@@ -16,7 +16,7 @@ except ImportError as error:
     raise ImportError("pictures need matplotlib: pip install matplotlib, or Debian's "
                       "python3-matplotlib") from error
 
-_DEPTH = 120  # dB below the highest that are shown at most
+_DEPTH = 120  # dB below the highest level; lower levels are not distinguished
 _GAP = "tab:red"
 
 
@@ -26,7 +26,7 @@ def save(view: Measurement, path: Any) -> None:
 
 
 def figure(view: Measurement) -> Figure:
-    """A drawing of a measurement; needs no display."""
+    """Returns a drawing of a measurement. Needs no display."""
     made = Figure(figsize=(12, 9), layout="constrained")
     grid = made.add_gridspec(2, 2, width_ratios=(2, 1), height_ratios=(1, 1.2))
     _spectrum(made.add_subplot(grid[0, 0]), view)
@@ -72,7 +72,7 @@ def _waterfall(made: Figure, axis: Any, view: Measurement) -> None:
     edges = np.append(view.frequencies - half, view.frequencies[-1] + half)
     mesh = axis.pcolormesh(edges, view.times, view.waterfall, vmin=_floor(view),
                            vmax=float(view.highest.max()), cmap="viridis", rasterized=True)
-    axis.set_facecolor("mistyrose")  # if there are no samples
+    axis.set_facecolor("mistyrose")  # shown where there are no samples
     step = 1 / (view.rate or 1.0)
     for gap in view.gaps:
         axis.axhspan(gap.seconds, gap.seconds + gap.lost_min * step, color=_GAP, alpha=0.25, linewidth=0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One channel's samples as numbers of full scale, and their power over frequency."""
+"""The samples of one channel relative to full scale, and their power over frequency."""
 from __future__ import annotations
 
 from typing import Any
@@ -15,24 +15,25 @@ from .reader import Reader
 
 #: HFT90D of Heinzel, Ruediger and Schilling (2002): a tone between two bins reads 0.004 dB too low at most.
 _FLAT_TOP = (1.0, -1.942604, 1.340318, -0.440811, 0.043097)
-_LEAST = 1e-20  # -200 dBFS: what silence is shown as
+_LEAST = 1e-20  # -200 dBFS, the level shown for silence
 
 
 def decibels(power: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """dBFS of powers of full scale."""
+    """Converts powers relative to full scale to dBFS."""
     made: npt.NDArray[np.float64] = 10 * np.log10(np.maximum(power, _LEAST))  # NaN stays NaN
     return made
 
 
 def peak_of(frequencies: npt.NDArray[Any], levels: npt.NDArray[np.float64]) -> tuple[float, float]:
-    """Frequency and level of the highest bin."""
+    """Returns the frequency and the level of the highest bin."""
     place = int(np.argmax(levels))
     return float(frequencies[place]), float(levels[place])
 
 
 class Signal:
-    """A channel of a format: an I/Q pair, by the name of either part, or one real channel. The first one
-    where ``channel`` is None. Spectra have ``bins`` points over all frequencies there are."""
+    """A channel of a format: an I/Q pair, selected by the name of either part, or a real channel; if
+    ``channel`` is None, the first one. Spectra have ``bins`` points, which cover the whole bandwidth. Raises
+    UsageError for an unknown channel."""
 
     def __init__(self, format: Format, channel: str | None, bins: int, centre: float | None) -> None:
         names = [one.id for one in format.channels]
@@ -56,11 +57,12 @@ class Signal:
         self._window = window / np.sum(window)
 
     def values(self, block: Block) -> npt.NDArray[Any]:
-        """Complex or real; full scale, by the scan type's significant bits, is 1.0."""
+        """Returns the samples of the channel in a block, complex or real: shape (samples,). Full scale, given
+        by the significant bits of the scan type, is 1.0."""
         return self.of(block.convert("rf32_le"))
 
     def of(self, samples: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """The same from floats, (..., channels)."""
+        """Returns the samples of the channel from floats of shape (..., channels)."""
         if not self.is_complex:
             return samples[..., self._column]
         made = np.empty(samples.shape[:-1], np.complex64)
@@ -68,19 +70,21 @@ class Signal:
         return made
 
     def powers(self, frames: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        """Of frames, each of ``length`` samples: a tone of full scale, complex or real, has power 1."""
+        """Returns the power spectra (..., bins) of frames (..., ``length``). A full-scale tone, complex or
+        real, has power 1."""
         windowed = frames * self._window
         lines = (np.fft.fftshift(np.fft.fft(windowed), axes=-1) if self.is_complex
                  else np.fft.rfft(windowed))
         made: npt.NDArray[np.float64] = lines.real ** 2 + lines.imag ** 2
         if self.is_complex:
             return made
-        made[..., 1:-1] *= 4  # the other half of a real tone has a frequency below 0
+        made[..., 1:-1] *= 4  # half the amplitude of a real tone is at its negative frequency
         return made
 
     @property
     def frequencies(self) -> npt.NDArray[np.floating[Any]]:
-        """Of the bins: in Hz, about ``centre`` where that is known; in cycles per sample without a rate."""
+        """The frequencies of the bins in Hz, around ``centre`` if it is known; in cycles per sample if the
+        rate is unknown."""
         step = 1 / (self.rate or 1.0)
         if not self.is_complex:
             return np.fft.rfftfreq(self.length, step)
@@ -89,8 +93,9 @@ class Signal:
 
 
 def signal_of(rx: Reader, channel: str | None, bins: int, centre: Rate | None) -> Signal:
-    """The channel of an open source; 0 Hz of its samples was the centre, or what the radio was tuned to."""
+    """Returns the channel of an open source. 0 Hz of its samples corresponds to ``centre``, by default the
+    frequency to which the radio was tuned."""
     if not 16 <= bins <= 1 << 20:
-        raise _options.usage(f"bins={bins} is not of 16 to 1048576", "1024 suits a picture")
+        raise _options.usage(f"bins={bins} is not between 16 and 1048576", "1024 suits a picture")
     known = _options.rate("centre", centre) if centre is not None else rx.tuning.frequency
     return Signal(rx.format, channel, bins, known)

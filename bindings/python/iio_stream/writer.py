@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Samples to a device or a file."""
+"""Writes samples to a device or a file."""
 from __future__ import annotations
 
 import asyncio
@@ -28,12 +28,13 @@ from .summary import Summary
 def sink(endpoint: Endpoint | Iterable[Endpoint], /, *, format: str | Format = "ci16_le",
          sample_rate: Rate | None = None, block_size: Size | None = None, blocks: Size | None = None,
          timeout: Duration | None = None, **options: Any) -> Writer:
-    """Opens a sink for samples, ``"iio:DEVICE"``, a path, ``"zmq:ADDRESS"``; or several, as returned by
-    uri(), which all get the same blocks.
+    """Opens a sink for samples, ``"iio:DEVICE"``, a path or ``"zmq:ADDRESS"``, or several sinks, as returned
+    by uri(), which all get the same blocks.
 
-    ``format`` is what you will write: SigMF's name, scan types, or a Format (for more channels than one pair:
-    ``Format.parse("ci16_le", 4)``); ``sample_rate`` its samples per second. Other keywords are options of the
-    sink: ``frequency=``, ``cyclic=True``, ``overwrite=True``, ``convert="ci16_le"``.
+    ``format`` is the format of the samples that you will write: the name of a SigMF datatype, scan types, or
+    a Format (for more channels than one pair: ``Format.parse("ci16_le", 4)``). ``sample_rate`` is their rate
+    in samples per second. ``block_size`` is in bytes. Other keywords are options of the sink: ``frequency=``,
+    ``cyclic=True``, ``overwrite=True``, ``convert="ci16_le"``.
 
     >>> import numpy as np
     >>> with sink("null:", format="cf32_le", sample_rate="1M") as tx:
@@ -51,16 +52,17 @@ def sink(endpoint: Endpoint | Iterable[Endpoint], /, *, format: str | Format = "
 def _words(endpoint: Endpoint | Iterable[Endpoint], /, *, format: str | Format = "ci16_le",
            sample_rate: Rate | None = None, block_size: Size | None = None, blocks: Size | None = None,
            timeout: Duration | None = None, **options: Any) -> tuple[dict[str, Any], str, str, float]:
-    """What sink() and Session.add_writer() take, for the extension."""
+    """Converts the arguments of sink() and Session.add_writer() for the extension."""
     if isinstance(endpoint, (str, os.PathLike)):
         endpoint = _options.uri(endpoint, **options)
     elif options:
-        raise _options.usage("options beside several sinks belong to none of them",
-                             "uri() puts them to one")
+        raise _options.usage("options next to several sinks do not belong to any of them",
+                             "uri() adds them to one")
     if isinstance(format, str):
         format = Format.parse(format)
     elif not isinstance(format, Format):
-        raise TypeError(f"format is SigMF's name or a Format, not of type {type(format).__name__}")
+        raise TypeError(f"format is the name of a SigMF datatype or a Format, not of type "
+                        f"{type(format).__name__}")
     rate = 0.0 if sample_rate is None else _options.rate("sample_rate", sample_rate)
     words = _options.config("", _options.uris(endpoint), block_size=block_size, blocks=blocks,
                             timeout=timeout)
@@ -68,54 +70,56 @@ def _words(endpoint: Endpoint | Iterable[Endpoint], /, *, format: str | Format =
 
 
 class Writer(Stream[_core.Writer]):
-    """Takes samples to sinks; created by ``sink()`` or ``Session.add_writer()``. The stream starts with the
-    first block written or taken, or with ``start()``; leaving the ``with`` block, by an exception too, waits
-    until everything has reached its destination. A Writer that is never closed is closed when the program
-    ends, with a ResourceWarning."""
+    """Moves samples to sinks; created by ``sink()`` or ``Session.add_writer()``. The stream starts with the
+    first block written or taken, or with ``start()``. Leaving the ``with`` block, also by an exception, waits
+    until all samples have reached their destination. A Writer that the program does not close is closed when
+    the program ends, with a ResourceWarning. Any number of threads may use a Writer; they take turns."""
 
     def __init__(self, core: _core.Writer) -> None:
         if not isinstance(core, _core.Writer):
-            raise TypeError("a Writer is made by sink()")
+            raise TypeError("use sink() to create a Writer")
         super().__init__(core)
 
     def write(self, samples: Any, timeout: Duration | None = None) -> int:
-        """Copies samples into blocks, which are sent when full; returns how many samples there was room for
-        within ``timeout`` (default: no limit).
+        """Copies samples into blocks, which are sent when full. Returns the number of samples for which there
+        was room within ``timeout`` (in seconds or as text; default: no limit).
 
-        ``samples`` is an array of the format's dtype, (samples, channels) or flat; for a complex float
-        format also complex, (samples, pairs) or flat; or bytes, a Block, anything with a buffer. Raises
-        TypeError for another dtype and ValueError for another shape, the Error that ended the stream,
-        PoolExhausted.
+        ``samples`` is an array of the format's dtype, of shape (samples, channels) or flat. For a complex
+        float format it can also be a complex array of shape (samples, pairs) or flat. It can also be bytes, a
+        Block, or any object with a buffer. Raises TypeError for another dtype, ValueError for another shape,
+        the Error that ended the stream, and PoolExhausted.
         """
         return self._core.write(self._plain(samples), _options.seconds("timeout", timeout))
 
     def take(self, timeout: Duration | None = None) -> EmptyBlock | None:
-        """An empty block: fill its ``array``, the device's own memory, and ``put()`` it. None if none came
-        back within ``timeout``, or if the stream has ended. Raises like write()."""
+        """Returns an empty block. Fill its ``array``, which is the device's own memory, and ``put()`` it.
+        Returns None if no block became free within ``timeout`` (in seconds or as text; default: no limit), or
+        if the stream has ended. Raises like write()."""
         return self._core.take(_options.seconds("timeout", timeout))
 
     def put(self, block: EmptyBlock, samples: int | None = None) -> None:
-        """Sends the first ``samples`` of a block (default: all) to the sinks; the block is gone with them.
-        Raises BufferError while views of it are alive."""
+        """Sends the first ``samples`` samples of a block (default: all) to the sinks. The program cannot use
+        the block any more. Raises BufferError while views of it are alive."""
         if not isinstance(block, EmptyBlock):
-            raise TypeError(f"put() takes a block that take() gave, not {type(block).__name__}")
+            raise TypeError(f"put() takes a block from take(), not {type(block).__name__}")
         if samples is not None and (samples := operator.index(samples)) < 0:
             raise ValueError(f"{samples} samples in a block of {len(block)}")
         self._core.put(block, samples)
 
     def flush(self) -> None:
-        """Sends the block that write() has begun to fill."""
+        """Sends the block that write() has filled in part."""
         self._core.flush()
 
     def end(self) -> None:
-        """No more samples will be written: a device with ``cyclic=True`` repeats what it has, until
-        ``stop()`` or ``close()``."""
+        """Declares that no more samples will be written. A device with ``cyclic=True`` then repeats its
+        samples until ``stop()`` or ``close()``."""
         self._core.end()
 
     def close(self) -> Summary:
-        """Waits until all samples written have reached their destination, and releases devices and files;
-        raises the Error that ended the stream. After ``stop()`` there is nothing to wait for. Several threads
-        may call it at once, and get the same; a Writer that is closed returns its summary."""
+        """Waits until all samples written have reached their destination, releases devices and files, and
+        returns the summary. After ``stop()`` it does not wait for samples. Raises the Error that ended the
+        stream. Several threads may call it at the same time, with the same result. On a closed Writer it
+        returns the summary."""
         if self.closed and self._summary is not None:
             return self._summary
         summary = self._close(False)
@@ -124,12 +128,12 @@ class Writer(Stream[_core.Writer]):
         return summary
 
     def _plain(self, samples: Any) -> Any:
-        """The samples as bytes; raises if they do not match the format."""
+        """Returns the samples as bytes. Raises TypeError or ValueError if they do not match the format."""
         array = _array_of(samples)
         if array is None:
             return samples
         if isinstance(array, np.ma.MaskedArray):
-            raise TypeError("a masked array: choose the missing values with filled()")
+            raise TypeError("the array is masked: set the missing values with filled()")
         values = len(self._format.channels) if self._format.is_uniform else 1
         dtype = self._format.dtype
         if np.iscomplexobj(array) and self._format.is_complex and dtype.kind == "f":
@@ -138,7 +142,7 @@ class Writer(Stream[_core.Writer]):
             array = np.ascontiguousarray(array, dtype=pair).view(pair.type(0).real.dtype)
             return array.astype(dtype, copy=False).reshape(-1).view(np.uint8)
         if array.dtype != dtype:
-            raise TypeError(f"an array of {array.dtype}, where the stream is {self._format.name}: {dtype}"
+            raise TypeError(f"an array of {array.dtype}, but the stream is {self._format.name}: {dtype}"
                             + (f"; sink(format='cf32_le', convert='{self._format.name}') converts"
                                if np.iscomplexobj(array) else ""))
         _check_shape(array, values, "channel")
@@ -158,20 +162,20 @@ class Writer(Stream[_core.Writer]):
                  traceback: TracebackType | None) -> None:
         if type is None and not self.closed:
             self.close()
-        elif not self.closed:  # what was written is kept, as by a file
+        elif not self.closed:  # keep the samples written, as a file would
             with contextlib.suppress(Error):
                 self._close(False)
         self._drop()
 
     def _left_open(self) -> None:
-        """The program ends: what was written is kept."""
+        """Called when the program ends: warns, and keeps the samples written."""
         warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=2)
         with contextlib.suppress(Error):
             self._close(False)
 
 
 def _array_of(samples: Any) -> npt.NDArray[Any] | None:
-    """None for plain bytes."""
+    """Returns ``samples`` as an array, or None if they are plain bytes."""
     if isinstance(samples, Block):
         return samples.array
     if isinstance(samples, np.ndarray):
@@ -186,10 +190,10 @@ def _array_of(samples: Any) -> npt.NDArray[Any] | None:
 
 
 def _check_shape(array: npt.NDArray[Any], each: int, what: str) -> None:
-    """Flat, or a row for each sample."""
+    """Raises ValueError unless the array is flat or has one row for each sample."""
     if array.ndim == 1 and array.shape[0] % each == 0 or array.ndim == 2 and array.shape[1] == each:
         return
     row = f"(samples, {each})" + (", (samples,)" if each == 1 else ", or flat, a whole number of samples")
     turned = ": write its .T" if array.ndim == 2 and array.shape[0] == each else ""
-    raise ValueError(f"an array of shape {array.shape}, where a sample is {each} {what}{'s' * (each > 1)} "
-                     f"and the shape {row}{turned}")
+    raise ValueError(f"an array of shape {array.shape}, but a sample has {each} {what}{'s' * (each > 1)} "
+                     f"and the shape is {row}{turned}")

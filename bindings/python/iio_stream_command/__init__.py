@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The command `iio-stream` of a wheel, apart from the package: importing NumPy takes a third of a second."""
+"""The command `iio-stream` of a wheel. It is not part of the package, because importing NumPy takes a third
+of a second."""
 
 from __future__ import annotations
 
@@ -10,9 +11,9 @@ from pathlib import Path
 
 
 def _programs() -> Iterator[Path]:
-    """Where it may be: in the wheel, and for an installed library in the PATH."""
+    """Yields the possible paths of the program: in the wheel, or for an installed library in the PATH."""
     yield Path(__file__).parents[1] / "iio_stream" / "iio-stream"
-    from importlib.metadata import distributions  # slow, and of use to an editable installation alone
+    from importlib.metadata import distributions  # slow, and needed only by an editable installation
 
     for distribution in distributions(name="iio-stream"):
         for file in distribution.files or []:
@@ -23,7 +24,7 @@ def _programs() -> Iterator[Path]:
 
 
 def _is_program(path: Path) -> bool:
-    """A launcher, this one or another environment's, would search again."""
+    """Returns whether a file is the ELF program. A launcher, such as this one, would search again."""
     try:
         with path.open("rb") as file:
             return file.read(4) == b"\x7fELF"
@@ -32,11 +33,11 @@ def _is_program(path: Path) -> bool:
 
 
 def main() -> None:
-    """Becomes the program, with the arguments Python was given."""
+    """Replaces this process by the program, with the same arguments."""
     program = next(filter(_is_program, _programs()), None)
     if program is None:
-        sys.exit("iio-stream: this Python package is without the program, as one is that is linked with an "
-                 "installed library, and the PATH has no other: add the library's own bin folder")
+        sys.exit("iio-stream: this Python package does not contain the program, because it is linked with an "
+                 "installed library, and there is none in the PATH: add the library's bin folder")
     try:
         os.execv(program, ["iio-stream", *sys.argv[1:]])
     except OSError as error:

@@ -16,7 +16,7 @@ void convert_into(const PyBlock& block, const Converter& converter, py::array& a
     const std::size_t bytes =
         static_cast<std::size_t>(block.samples()) * converter.to().sample_bytes;
     const std::span<std::byte> out(static_cast<std::byte*>(array.mutable_data()), bytes);
-    const Block lease = block.lease().share(); // release() may come while others run
+    const Block lease = block.lease().share(); // another thread can call release() meanwhile
     const py::gil_scoped_release others;
     converter.convert(CpuRead(lease).bytes(), out);
 }
@@ -36,7 +36,8 @@ py::array convert(const PyBlock& block, const std::string& to)
     return array;
 }
 
-/// The caller's array, if the pairs fit into it as they are.
+/// Returns the caller's array. Throws if it is not a writable array of the shape and type of the
+/// result.
 py::array checked(const py::object& out, const std::vector<py::ssize_t>& shape)
 {
     constexpr int kWanted = int{py::array::c_style} | int{py::detail::npy_api::NPY_ARRAY_ALIGNED_};
@@ -97,8 +98,8 @@ void bind_arrays(py::class_<PyBlock>& block)
         .def("_convert", &convert, py::arg("format"))
         .def_property_readonly(
             "__array_interface__", &array_interface,
-            "NumPy's protocol for other libraries; from then on the block cannot be "
-            "released by hand, since nothing signals when they are done.")
+            "NumPy's array interface for other libraries. After the first use, release() raises "
+            "BufferError, because nothing signals when these libraries are done.")
         .def("_dlpack", &dlpack, py::arg("versioned"), py::arg("copied"));
 }
 

@@ -5,7 +5,8 @@
 
 namespace iio_stream::python {
 
-/// Binds what makes other arrays of a full block: converted, complex, and for other libraries.
+/// Binds the functions that make arrays of a full block: converted, complex, and for other
+/// libraries.
 void bind_arrays(py::class_<PyBlock>& block);
 
 } // namespace iio_stream::python

@@ -13,8 +13,8 @@ namespace iio_stream::python {
 
 namespace {
 
-/// Measures on a thread of its own: a cell takes seconds, and Python's signal handlers run
-/// meanwhile. Its destructor ends it.
+/// Runs the measurement on its own thread, because a row takes seconds and Python's signal handlers
+/// must run meanwhile. The destructor ends the measurement.
 class IoBenchRun {
 public:
     explicit IoBenchRun(const IoBench& what) : thread_([this, what] { run(what); }) {}
@@ -26,7 +26,8 @@ public:
         thread_.join();
     }
 
-    /// The next cell; nothing: that was all. Throws what ended it, and what Ctrl-C makes of itself.
+    /// Waits for the next row and returns it; no value after the last one. Throws the error that
+    /// ended the measurement, and the exception of a Python signal handler, such as Ctrl-C.
     std::optional<IoRow> next()
     {
         using Row = std::optional<IoRow>;
@@ -74,7 +75,7 @@ private:
     bool done_ = false;
     std::exception_ptr failure_;
     std::atomic<bool> stop_{false};
-    std::thread thread_; ///< last: it uses all of them
+    std::thread thread_; ///< the last member, because it uses all others
 };
 
 py::dict row_dict(const IoRow& row)
@@ -88,7 +89,7 @@ py::dict row_dict(const IoRow& row)
                     "error"_a = row.error ? exception_of(*row.error) : py::none());
 }
 
-// Zeros: the library's own choice.
+// A number that is 0 stands for the library's default.
 void bench_to(const std::string& file, bool overwrite, std::size_t bytes, std::size_t block_size,
               std::size_t depth, const py::function& seen)
 {

@@ -35,7 +35,7 @@ std::string text_of(const Gap& gap)
            ", evidence='" + name_of(gap.evidence) + "')";
 }
 
-/// A time of either clock, and the same in UTC.
+/// A time by one of the two clocks, and the same time in UTC.
 struct Moment {
     Time time;
     std::int64_t utc_ns = 0;
@@ -58,7 +58,7 @@ std::string text_of(const Moment& moment)
            ", uncertainty_ns=" + uncertainty + ", utc_ns=" + std::to_string(moment.utc_ns) + ")";
 }
 
-/// What pickle makes a Time and a Gap of, once more.
+/// Makes a Time of its parts, to unpickle it.
 Moment make_time(const std::string& clock, std::int64_t ns,
                  std::optional<std::uint64_t> uncertainty, std::int64_t utc_ns)
 {
@@ -86,7 +86,7 @@ std::string text_of(const PyBlock& block)
            std::to_string(lease.gaps().size()) + " gaps>";
 }
 
-/// The view of one channel, by its name or number.
+/// Returns the view of one channel, by its name or number.
 py::object channel(const py::object& self, const py::object& which)
 {
     auto& block = self.cast<PyBlock&>();
@@ -118,7 +118,7 @@ py::object channel(const py::object& self, const py::object& which)
 
 void bind_values(py::module_& module)
 {
-    py::class_<Moment>(module, "Time", "When the last sample of a block was complete.")
+    py::class_<Moment>(module, "Time", "The time at which the last sample of a block was complete.")
         .def_property_readonly(
             "clock", [](const Moment& m) { return name_of(m.time.clock); },
             "'monotonic' or 'realtime'")
@@ -126,15 +126,15 @@ void bind_values(py::module_& module)
             "ns", [](const Moment& m) { return m.time.ns; }, "nanoseconds of that clock")
         .def_property_readonly(
             "uncertainty_ns", [](const Moment& m) { return m.time.uncertainty_ns; },
-            "None if unknown")
+            "uncertainty in nanoseconds; None if unknown")
         .def_readonly("utc_ns", &Moment::utc_ns,
-                      "nanoseconds since 1970 in UTC; of a monotonic time by what was between the "
-                      "clocks when the block's time was first asked for")
+                      "nanoseconds since 1970 in UTC; a monotonic time is converted with the "
+                      "offset between the clocks at the first access to the block's time")
         .def("__repr__", [](const Moment& m) { return text_of(m); });
     module.def("_time", &make_time);
     py::class_<Gap>(module, "Gap",
-                    "Samples are, or may be, missing: between samples offset-1 and offset of those "
-                    "that were delivered, for an offset in [offset_min, offset_max].")
+                    "A place where samples are, or may be, missing: between the delivered samples "
+                    "offset-1 and offset, for an offset in [offset_min, offset_max].")
         .def_readonly("offset_min", &Gap::offset_min)
         .def_readonly("offset_max", &Gap::offset_max)
         .def_readonly("lost_min", &Gap::lost_min)
@@ -145,7 +145,7 @@ void bind_values(py::module_& module)
             "evidence", [](const Gap& g) { return iio_stream::name_of(g.evidence); },
             "'counter', 'overflow-bit', 'dma-error' or 'starvation'")
         .def_property_readonly("certain", &Gap::certain, "at least one sample is lost")
-        .def_property_readonly("exact", &Gap::exact, "place and number are known")
+        .def_property_readonly("exact", &Gap::exact, "the place and the number are known exactly")
         .def("__repr__", [](const Gap& g) { return text_of(g); });
     module.def("_gap", &make_gap);
 }
@@ -156,55 +156,56 @@ void bind_block(py::module_& module)
 {
     bind_values(module);
     py::class_<PyBlock> block(module, "Block", with_buffer<PyBlock>(),
-                              "A full block: a lease of the DMA's own memory, read-only. A view of "
-                              "it (array, memoryview, "
-                              "channel) keeps its memory alive and unchanged, also when stream and "
-                              "pool are gone; when the "
-                              "last one dies the memory goes back to be filled again.");
+                              "A full block: a read-only lease of the DMA's own memory. A view of "
+                              "it (array, memoryview, channel) keeps the memory alive and "
+                              "unchanged, even after the stream and the pool are destroyed. When "
+                              "the block and its last view are destroyed, the memory goes back to "
+                              "the stream to be filled again.");
     block
         .def_property_readonly(
             "array", [](const py::object& self) { return self.cast<PyBlock&>().array(self); },
-            "Read-only view, no copy: shape (samples, channels), dtype and byte order of the scan "
-            "type, values as they are in memory. Where channels differ: shape (samples,), "
-            "structured.")
+            "A read-only view, no copy: shape (samples, channels), with the dtype and the byte "
+            "order of the scan type and the values as they are in memory. If channels differ: "
+            "shape (samples,), with a structured dtype.")
         .def("_channel", &channel, py::arg("which"))
         .def("_release", &PyBlock::release)
         .def_property_readonly("released", &PyBlock::released)
         .def_property_readonly(
             "sequence", [](const PyBlock& b) { return b.lease().sequence(); },
-            "blocks since the stream's start, failed ones included")
+            "the number of blocks before this one since the stream's start, failed ones included")
         .def_property_readonly(
             "sample_index", [](const PyBlock& b) { return b.lease().sample_index(); },
-            "samples before this block since the start, lost ones included")
+            "the number of samples before this block since the start, lost ones included")
         .def_property_readonly(
             "index_exact", [](const PyBlock& b) { return b.lease().index_exact(); },
             "False: sample_index is a lower bound")
         .def_property_readonly(
             "position", [](const PyBlock& b) { return b.lease().position(); },
-            "samples delivered before this block")
+            "the number of samples delivered before this block")
         .def_property_readonly(
             "time", &moment_of,
-            "when its last sample was complete; of a recording the time that it states; "
-            "None if that is not known")
+            "the time at which its last sample was complete, or the time stated in a recording; "
+            "None if it is unknown")
         .def_property_readonly("gaps", &gaps_of, "losses before or inside this block")
         .def_property_readonly(
             "state",
             [](const PyBlock& b) {
                 return b.lease().state() == BlockState::complete ? "complete" : "unverified";
             },
-            "'complete', or 'unverified' where the kernel kept no status of it")
+            "'complete', or 'unverified' if the kernel kept no status of the block")
         .def_property_readonly(
             "index", [](const PyBlock& b) { return b.lease().index(); },
-            "number of the buffer in its pool")
+            "the number of the buffer in its pool")
         .def_property_readonly(
             "dmabuf",
             [](const PyBlock& b) {
                 const int fd = b.lease().dmabuf();
                 return fd < 0 ? std::nullopt : std::optional(fd);
             },
-            "the buffer's DMABUF, borrowed; None where it is plain pages")
+            "a file descriptor of the buffer's DMABUF, borrowed from the block; None if the memory "
+            "is plain pages")
         .def_property_readonly("nbytes", &PyBlock::bytes)
-        .def("__len__", &PyBlock::samples, "samples")
+        .def("__len__", &PyBlock::samples, "the number of samples")
         .def("__repr__", [](const PyBlock& b) { return text_of(b); });
     bind_arrays(block);
 }

@@ -5,7 +5,7 @@
 
 namespace iio_stream::python {
 
-/// A received block, and one that is to be filled.
+/// A received block, and a block to be filled.
 using PyBlock = Viewed<Block, CpuRead, true>;
 using PyEmptyBlock = Viewed<EmptyBlock, CpuWrite, false>;
 

@@ -60,8 +60,8 @@ py::list list_of_devices(const std::string& name, const std::string& uri)
     return list;
 }
 
-/// A Device for any number of Python threads: they take turns, as libiio's contexts want it.
-/// Thread: with the GIL; what may wait is done without it.
+/// A Device for any number of Python threads. They take turns, because a libiio context supports
+/// only one thread at a time. Thread: with the GIL, which is released for calls that may wait.
 class SharedDevice {
 public:
     SharedDevice(const std::string& name, const std::string& uri)
@@ -165,7 +165,7 @@ py::dict recording_of(const std::string& path, const std::string& format, bool a
                       const std::optional<std::string>& pattern)
 {
     if (pattern)
-        (void)verify_sink({}, *pattern); // a wrong one is reported before anything is done
+        (void)verify_sink({}, *pattern); // report an invalid pattern before anything else
     static constexpr const char* kHashes[] = {"none", "unchecked", "good", "bad", "added"};
     const Recording r = without_gil([&] { return check_recording(path, format, add_hash); });
     return py::dict(

@@ -12,7 +12,7 @@ namespace iio_stream::python {
 
 namespace {
 
-// The binary interface of DLPack 1.0 (dmlc.github.io/dlpack), as far as it is used here.
+// The parts of the binary interface of DLPack 1.0 (dmlc.github.io/dlpack) that are used here.
 struct Tensor {
     void* data;
     std::int32_t device_type, device_id;
@@ -38,11 +38,11 @@ struct ManagedVersioned {
     std::uint64_t flags;
     Tensor tensor;
 };
-// Where pointers have 32 bits, it is the compiler's own layout, as in C.
+// With 32-bit pointers, the layout is that of the C compiler.
 static_assert(sizeof(void*) != 8 ||
               (sizeof(Tensor) == 48 && offsetof(ManagedVersioned, tensor) == 32));
 
-/// What the capsule's memory is: the tensor with what it points to.
+/// The content of a capsule: the tensor and the data that it points to.
 template <typename M>
 struct Exported {
     M managed{};
@@ -53,14 +53,14 @@ struct Exported {
 template <typename M>
 void drop(M* managed)
 {
-    const py::gil_scoped_acquire gil; // a consumer may call it from any thread
+    const py::gil_scoped_acquire gil; // a consumer may call this from any thread
     const std::unique_ptr<Exported<M>> owned(static_cast<Exported<M>*>(managed->context));
 }
 
 std::uint8_t code_of(const py::dtype& dtype)
 {
     if (!dtype.attr("isnative").cast<bool>())
-        throw py::buffer_error("DLPack has no word for another byte order: copy() and astype()");
+        throw py::buffer_error("DLPack supports only native byte order: use copy() and astype()");
     switch (dtype.kind()) {
     case 'i':
         return kInt;
@@ -71,14 +71,15 @@ std::uint8_t code_of(const py::dtype& dtype)
     case 'c':
         return kComplex;
     default:
-        throw py::buffer_error("DLPack has no structures: take one channel()");
+        throw py::buffer_error("DLPack does not support structures: use one channel()");
     }
 }
 
 template <typename M>
 py::capsule capsule_of(std::unique_ptr<Exported<M>> exported, const char* name)
 {
-    // A consumer renames the capsule and calls the deleter himself; else it goes with the capsule.
+    // A consumer renames the capsule and calls the deleter itself. If none does, this destructor of
+    // the capsule calls it.
     py::capsule capsule(&exported->managed, name, [](PyObject* self) {
         const char* still = PyCapsule_GetName(self);
         if (still == nullptr || std::string_view(still).starts_with("used_"))
@@ -95,7 +96,7 @@ std::unique_ptr<Exported<M>> exported_of(const py::array& array)
 {
     auto exported = std::make_unique<Exported<M>>();
     exported->array = array;
-    // Not itemsize(): pybind11 before 2.12 takes it from a place where NumPy 2 has something else.
+    // Not itemsize(): with NumPy 2, pybind11 before 2.12 reads it from the wrong place.
     const auto item = array.attr("itemsize").cast<py::ssize_t>();
     for (py::ssize_t i = 0; i < array.ndim(); ++i) {
         exported->shape.push_back(array.shape(i));

@@ -5,9 +5,10 @@
 
 namespace iio_stream::python {
 
-/// A capsule for `__dlpack__`, of an array that it keeps alive: "dltensor_versioned" (DLPack 1.0),
-/// which can say that the data are read-only or a copy, or the older "dltensor", which cannot.
-/// Throws BufferError for what DLPack has no words for: structures, another byte order.
+/// Returns a capsule for `__dlpack__`. It keeps the array alive. The result is a
+/// "dltensor_versioned" (DLPack 1.0), which can mark the data as read-only or as a copy, or the
+/// older "dltensor", which cannot. Throws BufferError for arrays that DLPack does not support:
+/// structures and other byte orders.
 pybind11::capsule dlpack_capsule(const pybind11::array& array, bool versioned, bool copied);
 
 } // namespace iio_stream::python

@@ -8,13 +8,13 @@
 
 namespace iio_stream::python {
 
-/// The caller holds all blocks, `held` of them, so none can come.
+/// No block can arrive because the caller holds all of them; `held` is their number.
 struct PoolExhausted : Error {
     PoolExhausted(const Error& error, std::size_t count) : Error(error), held(count) {}
     std::size_t held;
 };
 
-/// The Python exception for it.
+/// Returns the Python exception for an Error.
 pybind11::object exception_of(const Error& error);
 
 } // namespace iio_stream::python

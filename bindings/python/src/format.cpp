@@ -35,7 +35,8 @@ py::dict dict_of(const Channel& channel)
                     "component"_a = name_of(channel.component), "offset"_a = channel.offset);
 }
 
-/// Samples whose channels are of `types`, without padding, to as many float32s of full scale 1.0.
+/// Converts samples whose channels have `types`, without padding, to float32 with full scale 1.0.
+/// `out` has one element for each value.
 void to_floats(const std::vector<std::string>& types, const py::bytes& samples,
                py::array_t<float>& out)
 {
@@ -48,7 +49,7 @@ void to_floats(const std::vector<std::string>& types, const py::bytes& samples,
     const std::span<float> values(out.mutable_data(), static_cast<std::size_t>(out.size()));
     if (in.size() / from.sample_bytes * types.size() != values.size() ||
         !(out.flags() & py::array::c_style))
-        throw std::invalid_argument("to_floats: out has no room of one float for each value");
+        throw std::invalid_argument("to_floats: out must have one float for each value");
     const py::gil_scoped_release unlocked;
     converter.convert(std::as_bytes(std::span(in)), std::as_writable_bytes(values));
 }

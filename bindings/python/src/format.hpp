@@ -11,22 +11,22 @@ namespace iio_stream::python {
 
 namespace py = pybind11;
 
-/// How Python sees blocks of a format; made by iio_stream._format, where the dtype is chosen.
-/// Holds Python objects: made and destroyed with the GIL.
+/// The layout of the blocks of a format as Python objects have it. iio_stream._format makes it and
+/// chooses the dtype. It holds Python objects and must be created and destroyed with the GIL.
 struct Layout {
     Format format;
-    py::dtype dtype;         ///< of one value, or of a whole sample where `columns` is 0
+    py::dtype dtype;         ///< type of one value, or of a whole sample if `columns` is 0
     py::ssize_t columns = 0; ///< values per sample
     std::string code;        ///< PEP 3118's name of the dtype
-    bool native = false;     ///< DLPack can describe it: plain numbers in this machine's byte order
+    bool native = false;     ///< plain numbers in this machine's byte order, as DLPack requires
 };
 
 using LayoutPtr = std::shared_ptr<const Layout>;
 
-/// All of a format as iio_stream.Format takes it.
+/// Returns the fields of a format, from which iio_stream.Format is made.
 py::dict format_dict(const Format& format);
 
-/// The LayoutPtr of a format, by iio_stream._format.layout().
+/// Makes the layout of a format by iio_stream._format.layout().
 LayoutPtr layout_of(const Format& format);
 
 } // namespace iio_stream::python

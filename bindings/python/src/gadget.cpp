@@ -44,7 +44,7 @@ bool up(const std::map<std::string, std::string>& words)
     if (const auto text = words.find("id"); text != words.end()) {
         const auto id = parse_usb_id(text->second);
         if (!id)
-            fail_usage("id=" + text->second + " is no VID:PID",
+            fail_usage("id=" + text->second + " is not a VID:PID",
                        "two hexadecimal numbers: 1d6b:0104");
         settings.id = *id;
     }

@@ -15,7 +15,7 @@ namespace iio_stream::python {
 
 namespace {
 
-std::atomic<unsigned> g_generation{0}; ///< grows in each child that fork() makes
+std::atomic<unsigned> g_generation{0}; ///< incremented in each child that fork() creates
 
 py::dict known_schemes()
 {

@@ -7,7 +7,7 @@ namespace iio_stream::python {
 
 namespace py = pybind11;
 
-/// Each binds what the file of its name is about.
+/// Each function binds the types and functions of the file with its name.
 void bind_errors(py::module_& module);
 void bind_format(py::module_& module);
 void bind_block(py::module_& module);
@@ -19,13 +19,13 @@ void bind_gadget(py::module_& module);
 void bind_bench(py::module_& module);
 void bind_recording(py::module_& module);
 
-/// Text, or None if there is none.
+/// Returns a text as a Python object; None if it is empty.
 inline py::object or_none(const std::string& text)
 {
     return text.empty() ? py::none() : py::object(py::str(text));
 }
 
-/// Runs what may take its time while other Python threads run.
+/// Calls a function that may take long without the GIL, so that other Python threads run.
 template <typename Call>
 auto without_gil(Call call)
 {
@@ -33,13 +33,13 @@ auto without_gil(Call call)
     return call();
 }
 
-/// Which process an object was made in. In a fork() of it the object can neither be used nor ended:
-/// the library's threads were left behind.
+/// Remembers the process in which an object was made. In a child that was forked later, the object
+/// can neither be used nor destroyed, because the library's threads exist only in the parent.
 class Home {
 public:
     Home() noexcept;
     bool left() const noexcept;
-    /// Throws a Python RuntimeError if it was left.
+    /// Throws a Python RuntimeError in such a child.
     void check() const;
 
 private:

@@ -15,17 +15,18 @@
 
 namespace iio_stream::python {
 
-/// A pipeline's configuration from Python's words; iio_stream._options makes them.
+/// Makes a pipeline's configuration from the dict that iio_stream._options makes.
 PipelineConfig config_of(const py::dict& words);
 py::dict dict_of(const Stats& stats);
 py::list list_of(const std::vector<Hop>& route);
 py::dict tuning_dict(const Tuning& tuning);
-/// What iio_stream.Summary is made of: JSON, counters, the exception that ended it or None.
+/// Returns the arguments of iio_stream.Summary: JSON, counters, and the exception that ended the
+/// stream or None.
 py::tuple tuple_of(const Summary& summary);
 
-/// How many threads are in a call that may wait. At its end the interpreter does not wait for
-/// daemon threads, and one that comes back from such a call then ends the process: close() lets
-/// them leave.
+/// Counts the threads that are in a call that may wait. The interpreter does not wait for daemon
+/// threads when it exits. A thread that returned from such a call after that would crash the
+/// process, so close() waits, up to 5 s, until the threads have returned.
 class Visitors {
 public:
     void wait_until_none() const noexcept
@@ -48,14 +49,14 @@ private:
     Visitors& all_;
 };
 
-/// The outcome of an attempt; nothing: it has to be tried again.
+/// The result of an attempt; no value if it must be repeated.
 template <typename Result>
 using Attempt = std::optional<Result>;
 
-/// Runs `attempt(slice)` until it comes to something or the time is over (then: an empty Result),
-/// all without the GIL. Between the slices Python's signal handlers run, so that Ctrl-C gets
-/// through. That the caller keeps all blocks counts once it has lasted: another thread may let one
-/// go.
+/// Calls `attempt(slice)` without the GIL until it has a result. Returns an empty Result if the
+/// time runs out first. Python's signal handlers run between the slices, so that Ctrl-C works. The
+/// error that the caller holds all blocks is thrown only after it has lasted 1 s, because another
+/// thread may release a block.
 template <typename Result, typename Try>
 Result wait_for(std::optional<double> timeout, Try attempt)
 {

@@ -14,7 +14,7 @@ py::object count_or_none(std::uint64_t count)
     return count == kUnknown ? py::none() : py::object(py::int_(count));
 }
 
-/// The fields of Python's classes in _sigmf.py, in their order.
+/// Returns the fields of the Python classes in _sigmf.py, in the same order.
 py::dict describe(const std::string& metadata, const std::string& format)
 {
     using namespace py::literals;

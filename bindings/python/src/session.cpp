@@ -11,8 +11,8 @@ namespace iio_stream::python {
 
 namespace {
 
-/// A Session for Python: run by one thread, stopped and looked at by any.
-/// Thread: with the GIL; what may wait is done without it.
+/// A Session for Python. One thread runs it; any thread may stop it and read its counters.
+/// Thread: with the GIL, which is released for calls that may wait.
 class SharedSession {
 public:
     SharedSession() : session_(std::make_shared<Session>()) {}
@@ -20,13 +20,13 @@ public:
     ~SharedSession()
     {
         if (home_.left())
-            (void)new std::shared_ptr<Session>(std::move(session_)); // its threads are the parent's
+            (void)new std::shared_ptr<Session>(std::move(session_)); // the parent has its threads
         const py::gil_scoped_release others;
         session_.reset();
     }
 
     std::size_t add(const py::dict& words) { return open()->add(config_of(words)); }
-    /// The stream keeps the session until it is closed.
+    /// The stream that is returned keeps the session alive until the stream is closed.
     py::object add_reader(const py::dict& words)
     {
         const auto session = open();
@@ -61,7 +61,7 @@ public:
         const std::lock_guard turn(turn_);
         session->start();
     }
-    /// Whether all pipelines ended in time.
+    /// Returns whether all pipelines ended in time.
     bool wait(std::optional<double> timeout)
     {
         const auto session = open();
@@ -78,7 +78,7 @@ public:
         const std::lock_guard turn(turn_);
         session->stop(abort ? Stop::abort : Stop::drain);
     }
-    /// Lets go of devices and memory: a traceback may keep this object for long.
+    /// Releases devices and memory. A traceback can keep this object itself much longer.
     void close()
     {
         auto last = std::exchange(session_, nullptr);

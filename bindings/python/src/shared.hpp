@@ -11,8 +11,8 @@
 
 namespace iio_stream::python {
 
-/// A Reader or Writer for any number of Python threads: they take turns, and stop() needs no turn.
-/// Thread: with the GIL; what may wait is done without it.
+/// A Reader or Writer for any number of Python threads. They take turns; stop() does not wait for a
+/// turn. Thread: with the GIL, which is released for calls that may wait.
 template <typename Stream>
 class Shared {
 public:
@@ -28,8 +28,9 @@ public:
         stream->start();
     }
     void stop() const { open()->stop(); }
-    /// Ends the stream and releases devices and memory; `drop`: waiting threads return, and samples
-    /// put last may be lost. Any number of threads may call it, and get the same summary.
+    /// Ends the stream and releases devices and memory. With `drop`, waiting threads return, and
+    /// the last samples put may be lost. Any number of threads may call it; all get the same
+    /// summary.
     py::tuple close(bool drop)
     {
         home_.check();
@@ -42,19 +43,19 @@ public:
                 if (!summary_)
                     summary_ = last->close();
             });
-            stream_ = nullptr; // not before: another thread may stop() what is waited for
+            stream_ = nullptr; // not earlier: another thread may call stop() during the wait
             without_gil([&] { last.reset(); });
         }
         without_gil([&] { visitors_.wait_until_none(); });
         return tuple_of(*summary_);
     }
-    /// The final ones once it is closed.
+    /// Returns the counters; the final ones after close().
     Stats stats() const
     {
         home_.check();
         return stream_ ? stream_->stats() : summary_->stats;
     }
-    /// Throws if it is closed or cannot be used here.
+    /// Returns the stream. Throws if it is closed, or in a child that was forked later.
     std::shared_ptr<Stream> open() const
     {
         home_.check();
@@ -70,12 +71,12 @@ protected:
     ~Shared()
     {
         if (home_.left())
-            (void)new std::shared_ptr<Stream>(std::move(stream_)); // its threads are the parent's
+            (void)new std::shared_ptr<Stream>(std::move(stream_)); // the parent has its threads
         const py::gil_scoped_release others;
         stream_.reset();
     }
 
-    /// Runs what may find all blocks in the caller's hands.
+    /// Calls a function, and converts its error that the caller holds all blocks to PoolExhausted.
     template <typename Call>
     static auto told(Stream& stream, Call call) -> decltype(call())
     try {
@@ -93,17 +94,17 @@ protected:
 private:
     Home home_;
     std::shared_ptr<Stream> stream_;
-    bool closed_ = false;            ///< changed by whose turn it is
-    std::optional<Summary> summary_; ///< the same; once stream_ is null it does not change
+    bool closed_ = false;            ///< guarded by turn_
+    std::optional<Summary> summary_; ///< guarded by turn_; constant once stream_ is null
 };
 
-/// Python's Reader and Writer of a stream that a session has.
+/// Make the Python Reader or Writer of a stream that belongs to a session.
 py::object shared_reader(std::shared_ptr<Reader> reader);
 py::object shared_writer(std::shared_ptr<Writer> writer);
-/// What a Writer is given, by Python's words.
+/// Makes the format of a Writer's samples from Python's arguments.
 Format format_of(const std::string& format, const std::string& channels, double rate);
 
-/// Binds what both kinds have.
+/// Binds the common methods of readers and writers.
 template <typename Bound>
 void bind_shared(py::class_<Bound>& type)
 {

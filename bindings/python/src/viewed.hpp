@@ -27,9 +27,9 @@ inline std::int64_t utc_offset_now()
     return utc - (before + (after - before) / 2);
 }
 
-/// A block as Python holds it, full or empty: its lease, and a count of the views of it.
-/// The CPU's access is bracketed (CpuRead, CpuWrite) from the first view to the end of the last;
-/// while one lives the lease cannot be given up. Thread: with the GIL.
+/// A block as Python holds it, full or empty: its lease, and a count of its views. A guard
+/// (CpuRead, CpuWrite) brackets the CPU's access from the first view until the last one is
+/// destroyed. The lease cannot be given up while a view exists. Thread: with the GIL.
 template <typename Lease, typename Guard, bool kReadOnly>
 class Viewed {
 public:
@@ -46,7 +46,7 @@ public:
     Viewed(const Viewed&) = delete;
     ~Viewed()
     {
-        // The buffer is the parent's: the copy of its lease that fork() made is never touched.
+        // The buffer belongs to the parent, so a child must not destroy its copy of the lease.
         if (home_.left() && lease_)
             (void)new Lease(std::move(*lease_));
     }
@@ -63,7 +63,7 @@ public:
     std::size_t bytes() const noexcept { return bytes_; }
     py::ssize_t samples() const noexcept { return shape_[0]; }
 
-    /// Gives the lease up; BufferError while there are views.
+    /// Gives up the lease and returns it. Throws BufferError while views exist.
     Lease surrender()
     {
         Lease& mine = lease();
@@ -73,7 +73,7 @@ public:
         lease_.reset();
         return given;
     }
-    /// What is added to a monotonic time for UTC; that of the moment when it is first asked for.
+    /// Returns the offset, in ns, from the monotonic clock to UTC, as measured by the first call.
     std::int64_t utc_offset()
     {
         if (!utc_offset_)
@@ -86,7 +86,7 @@ public:
             (void)surrender();
     }
 
-    /// bf_getbuffer and bf_releasebuffer.
+    /// open() implements bf_getbuffer, and close() implements bf_releasebuffer.
     void open(PyObject* self, Py_buffer* view, int flags)
     {
         const bool plain = layout_->columns == 0;
@@ -114,14 +114,14 @@ public:
         if (--views_ == 0)
             guard_.reset();
     }
-    /// One more view, permanently: the address is in use, and no one will say until when.
+    /// Adds a permanent view: the address is in use, and nothing will signal when that ends.
     void pin()
     {
         if (!std::exchange(pinned_, true))
             look();
     }
 
-    /// A view as an array; its memory's owner is a memoryview of `self`, hence counted.
+    /// Returns a view as an array. A memoryview of `self` owns its memory, so the view is counted.
     py::array array(const py::object& self)
     {
         const auto memory = py::reinterpret_steal<py::object>(PyMemoryView_FromObject(self.ptr()));
@@ -157,7 +157,7 @@ private:
     py::ssize_t shape_[2], strides_[2];
 };
 
-/// Makes a type's instances give buffers: the class binds it by py::custom_type_setup.
+/// Lets the instances of a class support the buffer protocol.
 template <typename Held>
 py::custom_type_setup with_buffer()
 {

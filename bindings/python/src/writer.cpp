@@ -34,7 +34,7 @@ public:
         const std::size_t bytes = block->capacity() / item * item;
         return std::make_unique<PyEmptyBlock>(std::move(*block), layout_, bytes);
     }
-    /// The first `samples` of a block are off to the sinks; nothing: all of it.
+    /// Sends the first `samples` samples of a block to the sinks; without a value, all of them.
     void put(PyEmptyBlock& block, std::optional<std::size_t> samples)
     {
         const auto writer = open();
@@ -47,7 +47,7 @@ public:
         const std::lock_guard turn(turn_);
         writer->put(std::move(given), samples.value_or(room));
     }
-    /// The number of samples for which there was room in time.
+    /// Returns the number of samples for which there was room in time.
     std::size_t write(const py::buffer& samples, std::optional<double> timeout)
     {
         const auto writer = open();
@@ -97,18 +97,19 @@ void bind_empty_block(py::module_& module)
 {
     py::class_<PyEmptyBlock>(
         module, "EmptyBlock", with_buffer<PyEmptyBlock>(),
-        "A block to be filled for transmission: the device's own memory. What it "
-        "holds goes to the sinks with Writer.put(); dropped, it just goes back.")
+        "A block to be filled for transmission: the device's own memory. Writer.put() sends its "
+        "samples to the sinks. If it is destroyed instead, the memory goes back unused.")
         .def_property_readonly(
             "array", [](const py::object& self) { return self.cast<PyEmptyBlock&>().array(self); },
-            "Writable view, no copy: shape (samples, channels), or (samples,) and structured.")
+            "A writable view, no copy: shape (samples, channels), or (samples,) with a structured "
+            "dtype if channels differ.")
         .def("_release", &PyEmptyBlock::release)
         .def_property_readonly("released", &PyEmptyBlock::released)
         .def_property_readonly(
             "index", [](const PyEmptyBlock& b) { return b.lease().index(); },
-            "number of the buffer in its pool")
+            "the number of the buffer in its pool")
         .def_property_readonly("nbytes", &PyEmptyBlock::bytes)
-        .def("__len__", &PyEmptyBlock::samples, "samples for which it has room");
+        .def("__len__", &PyEmptyBlock::samples, "the number of samples for which it has room");
 }
 
 } // namespace

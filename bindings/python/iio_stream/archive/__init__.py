@@ -32,7 +32,7 @@ __all__ = ["Archive", "Client", "Detection", "Gap", "Mark", "Part", "Recording",
 
 
 def __getattr__(name: str) -> Any:
-    """``Client`` is Dask's own, which takes a second to import."""
+    """Imports ``Client`` from Dask on first access, because that takes a second."""
     if name == "Client":
         from distributed import Client
         return Client

@@ -14,7 +14,7 @@ from .._printable import Parser, printable
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """The command; returns its exit status."""
+    """Runs the command and returns its exit status."""
     told = _arguments(words)
     chosen = {key: getattr(told, key) for key in ("name", "device") if getattr(told, key)}
     chosen |= {key: tuple(values) if len(values := getattr(told, key)) > 1 else values[0]
@@ -38,28 +38,30 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser = Parser(prog="python -m iio_stream.archive",
                     description="Recordings in folders and object storage.")
     spectrum = parser.add_subparsers(required=True, metavar="COMMAND").add_parser(
-        "spectrum", help="a waterfall of all its samples, with the gaps")
+        "spectrum", help="draws a waterfall of all samples, with the gaps")
     spectrum.add_argument("url", help="a folder, or s3://BUCKET/PREFIX")
     spectrum.add_argument("-o", "--output", metavar="FILE.png", required=True,
-                          help="where the picture goes")
+                          help="file for the picture")
     spectrum.add_argument("--time", nargs=2, metavar=("FROM", "TO"), help="UTC: 2026-11-26T23:00")
     spectrum.add_argument("--frequency", nargs="+", metavar="HZ",
-                          help="that was recorded: one, or two limits")
+                          help="recorded frequency: one value, or the lowest and the highest")
     spectrum.add_argument("--device", help="pattern of the device's name (AD936*)")
     spectrum.add_argument("--name", help="pattern of the recording's name")
-    spectrum.add_argument("--channel", help="one of an I/Q pair, or a real one; default the first")
-    spectrum.add_argument("--rows", type=int, default=512, help="of the picture (512)")
+    spectrum.add_argument("--channel", help="a channel of an I/Q pair, or a real one (default: the first)")
+    spectrum.add_argument("--rows", type=int, default=512, help="rows of the picture (512)")
     spectrum.add_argument("--bins", type=int, default=1024, help="points of a spectrum (1024)")
-    spectrum.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster; default is this machine")
+    spectrum.add_argument("--scheduler", metavar="ADDRESS",
+                          help="address of a Dask cluster (default: this machine)")
     spectrum.add_argument("--on-damage", choices=("stop", "leave-out"), default="stop",
                           help="what to do about damaged parts (stop)")
     spectrum.add_argument("--indexed", action="store_true",
-                          help="find recordings by the index, which `iio-stream archive index` writes")
+                          help="find recordings by the index that `iio-stream archive index` writes")
     return parser.parse_args(words)
 
 
 def _computed(address: str | None, arrays: list[Any]) -> list[Any]:
-    """Arrays of Dask, by a cluster of this machine where no other is given; on a terminal with a bar."""
+    """Computes Dask arrays on the cluster at ``address``, or on a local one if it is None. Shows a progress
+    bar if stderr is a terminal."""
     import numpy as np
     from distributed import Client, LocalCluster, as_completed
     with contextlib.ExitStack() as stack:
@@ -69,7 +71,7 @@ def _computed(address: str | None, arrays: list[Any]) -> list[Any]:
         tasks = [client.compute(list(array.to_delayed().ravel())) for array in arrays]
         every = [future for futures in tasks for future in futures]
         for done, future in enumerate(as_completed(every), 1):
-            future.result()  # raises what stopped it
+            future.result()  # raises the error of a failed task
             if sys.stderr.isatty():
                 width, end = 40 * done // len(every), "\n" if done == len(every) else ""
                 print(f"\r[{'#' * width:40}] {done}/{len(every)}", end=end, file=sys.stderr, flush=True)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What `pip install 'iio-stream[archive]'` brings, or one line that says so."""
+"""Imports the packages that `pip install 'iio-stream[archive]'` installs; names that command if one is
+missing."""
 from __future__ import annotations
 
 import importlib

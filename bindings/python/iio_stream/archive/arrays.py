@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Recordings as Dask arrays: a task for each chunk reads it by ranges."""
+"""Recordings as Dask arrays. One task for each chunk reads it by ranges of bytes."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 Dtype: TypeAlias = "npt.DTypeLike | None"
 
 _CHUNK_BYTES = 64 << 20
-_MOST_CHUNKS = 1_000_000  # a loss of years, which metadata can claim, would have any number of them
+_MOST_CHUNKS = 1_000_000  # damaged metadata can claim a loss of years, which would need any number of chunks
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Samples without a gap, the first with the sample index ``index`` (a lower bound if ``exact`` is False):
-    ``array`` is a Dask array of shape (samples, channels)."""
+    """Consecutive samples without a gap. ``index`` is the sample index of the first one (a lower bound if
+    ``exact`` is False). ``array`` is a Dask array of shape (samples, channels)."""
 
     index: int
     exact: bool
@@ -52,7 +52,8 @@ def stretches(recording: SampleRange, dtype: Dtype, chunks: int | None, overlap:
 
 @dataclass(frozen=True)
 class Mapped:
-    """What a function takes and makes."""
+    """The types of a function's argument and result: ``samples`` is the dtype of the samples passed to it,
+    ``dtype`` and ``columns`` describe its result (None: as many columns as the samples)."""
 
     samples: Dtype
     dtype: np.dtype[Any]
@@ -79,9 +80,9 @@ def _apply(samples: Any, index: npt.NDArray[np.int64], function: Callable[..., A
 
 
 def _edges(recording: SampleRange, layout: Layout, chunks: int | None, overlap: int) -> list[int]:
-    """Indexes between which the chunks are."""
+    """Returns the sample indexes at which chunks begin and end."""
     if overlap < 0 or (chunks is not None and chunks < 1):
-        raise _options.usage(f"chunks={chunks}, overlap={overlap} are no numbers of samples",
+        raise _options.usage(f"chunks={chunks}, overlap={overlap} are not valid numbers of samples",
                              "chunks=1_000_000")
     width = layout.columns * layout.dtype.itemsize
     if chunks is None:
@@ -92,8 +93,8 @@ def _edges(recording: SampleRange, layout: Layout, chunks: int | None, overlap: 
         raise _options.usage(f"overlap={overlap} is more than a chunk of {least} samples",
                              "make chunks larger")
     if (recording.stop - recording.start) // least > _MOST_CHUNKS:
-        raise _options.usage(f"{recording.name}: indexes {recording.start} to {recording.stop} would be over "
-                             f"{_MOST_CHUNKS} chunks", 'on_gap="split" leaves lost samples out')
+        raise _options.usage(f"{recording.name}: indexes {recording.start} to {recording.stop} would need "
+                             f"more than {_MOST_CHUNKS} chunks", 'on_gap="split" leaves lost samples out')
     edges = [recording.start]
     for stop in (*starts, recording.stop):
         first = edges[-1]
@@ -106,8 +107,8 @@ def _edges(recording: SampleRange, layout: Layout, chunks: int | None, overlap: 
 
 
 def _roomy(edges: list[int], overlap: int) -> list[int]:
-    """Without those that are nearer to the one before than the overlap, which reaches into one neighbour
-    only."""
+    """Removes edges that are closer than ``overlap`` to the previous edge or to the end, because an overlap
+    may extend into one neighbouring chunk only."""
     kept = edges[:1]
     for edge in edges[1:-1]:
         if edge - kept[-1] >= overlap and edges[-1] - edge >= overlap:
@@ -142,7 +143,7 @@ def _chunk(store: Store, pieces: tuple[Piece, ...], rows: int, layout: Layout,
 
 
 def _unbroken(recording: SampleRange) -> Iterator[SampleRange]:
-    """A recording cut at its gaps, certain and possible."""
+    """Yields the parts of a recording between its gaps, certain and possible."""
     start: int | None = None
     end = 0
     for run in recording.runs:

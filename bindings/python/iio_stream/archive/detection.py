@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Detection:
-    """Samples with an index of [start, stop), to one row of the spectrogram, and frequencies from ``low`` to
-    ``high``, to one bin, of which the highest has ``peak`` dBFS."""
+    """A detected signal. Its samples have the indexes [start, stop), with the resolution of one row of the
+    spectrogram. Its frequencies are from ``low`` to ``high``, in the unit of the spectrogram and with the
+    resolution of one bin. ``peak`` is the level of its highest bin in dBFS."""
 
     start: int
     stop: int
@@ -34,7 +35,7 @@ class Detection:
 
 @dataclass(frozen=True)
 class _Segment:
-    """Bins [low, high) of a row."""
+    """The bins [low, high) of one row; ``peak`` is the highest power in them."""
 
     row: int
     low: int
@@ -44,14 +45,16 @@ class _Segment:
 
 def detect(recording: Recording, *, threshold: float = 10.0, bins: int = 1024, average: int = 16,
            channel: str | None = None) -> Delayed:
-    """A Dask object that computes a list of Detection, by time: what is more than ``threshold`` dB above the
-    median of its row of ``spectrogram()``, whose keywords are the others. Neighbours in time and frequency
-    are one. Rows without samples end what went on before.
+    """Returns a Dask object that computes a list of Detection, in the order of time. A bin is part of a
+    signal if it is more than ``threshold`` dB above the median of its row of ``spectrogram()``, to which the
+    other keywords are passed. Bins that adjoin in time or frequency form one Detection. A row without samples
+    ends all signals before it.
 
-    Raises UsageError. Computing it raises StorageError, which names the object.
+    Raises UsageError. Computing the object raises StorageError, which names the damaged object.
     """
     if not 0 < threshold < 200:
-        raise _options.usage(f"threshold={threshold} is not of 0 to 200 dB", "10 suits averages of 16 frames")
+        raise _options.usage(f"threshold={threshold} is not between 0 and 200 dB",
+                             "10 suits averages of 16 frames")
     seen = spectrogram(recording, bins=bins, average=average, channel=channel)
     pure = delayed(_segments, pure=True)
     firsts = np.cumsum((0, *seen.power.chunks[0]))
@@ -63,8 +66,8 @@ def detect(recording: Recording, *, threshold: float = 10.0, bins: int = 1024, a
 
 
 def _segments(power: npt.NDArray[np.float64], first: int, threshold: float) -> list[_Segment]:
-    """Of each row the runs of bins that are above it."""
-    floor = np.median(power, axis=1, keepdims=True)  # NaN without samples: nothing is above that
+    """Returns the runs of bins above the threshold, row by row."""
+    floor = np.median(power, axis=1, keepdims=True)  # NaN for a row without samples: no bin is above NaN
     above = np.pad(power > floor * 10 ** (threshold / 10), ((0, 0), (1, 1)))
     change = np.diff(above.astype(np.int8), axis=1)
     rows, lows = np.nonzero(change == 1)
@@ -89,7 +92,8 @@ def _joined(found: list[list[_Segment]], start: int, row_samples: int,
 
 
 def _neighbours(segments: list[_Segment]) -> Iterator[tuple[int, int]]:
-    """Those of two rows, one after the other, that have a bin in common: both in rising order."""
+    """Yields the pairs of segments of two consecutive rows that have a bin in common. Segments are sorted by
+    row and bin."""
     before = 0
     for number, segment in enumerate(segments):
         while (segments[before].row, segments[before].high) <= (segment.row - 1, segment.low):
@@ -101,7 +105,7 @@ def _neighbours(segments: list[_Segment]) -> Iterator[tuple[int, int]]:
 
 
 class _Groups:
-    """What belongs together, by the first of each."""
+    """A union-find structure of numbers. The smallest number of a group identifies the group."""
 
     def __init__(self, count: int) -> None:
         self._before = list(range(count))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The recordings of an archive, found by their metadata."""
+"""Finds the recordings of an archive by their metadata."""
 from __future__ import annotations
 
 import dataclasses
@@ -20,15 +20,16 @@ from .recordings import Damage, Recording, series
 from .selection import Frequencies, Times, Wanted
 
 _META, _JOURNAL = ".sigmf-meta", ".sigmf-data.journal"
-_BATCH = 256  # objects that are asked for at once
+_BATCH = 256  # objects that are requested at once
 
 
 @dataclass(frozen=True)
 class Archive:
-    """Recordings in a folder or bucket, in the order of their names. ``unfinished`` are the parts that were
-    left out because they are still being written, or were interrupted and not recovered; ``damaged`` says why
-    parts were left out with ``on_damage="leave-out"``; ``as_of`` is when `iio-stream archive index` began to
-    look, in UTC, if it was opened by the index."""
+    """The recordings in a folder or bucket, in the order of their names. ``unfinished`` are the parts that
+    were left out because they are still being written, or were interrupted and not recovered. ``damaged``
+    has the errors of the parts that were left out with ``on_damage="leave-out"``. ``as_of`` is the time in
+    UTC at which `iio-stream archive index` began to list the archive; None unless it was opened by the
+    index."""
 
     url: str
     recordings: Sequence[Recording]
@@ -44,13 +45,14 @@ class Archive:
 
     def select(self, *, time: Times | None = None, frequency: Frequencies | None = None,
                device: str | None = None, name: str | None = None) -> Archive:
-        """Those samples that meet all conditions, as an archive: recordings are cut to them, and one that was
-        retuned meanwhile may become several.
+        """Returns an archive of the samples that meet all conditions. Recordings are cut to these samples; a
+        recording that was retuned may become several.
 
-        ``time`` is (from, to), UTC, each text ("2026-11-26T23:00"), a datetime, numpy.datetime64 or None;
-        ``frequency``, in Hz or as "2.4G", one or (lowest, highest), has to be within the band that was
-        recorded, or to overlap it; ``device`` (core:hw) and ``name`` are patterns ("AD936*"). What the
-        metadata do not say is not found. Raises UsageError.
+        ``time`` is (from, to) in UTC. Each is text ("2026-11-26T23:00"), a datetime, a numpy.datetime64, or
+        None for no limit. ``frequency`` is a frequency that the recorded band contains, or a range (lowest,
+        highest) that the band overlaps, in Hz or as text ("2.4G"). ``device`` (core:hw) and ``name`` are
+        patterns ("AD936*"). Samples whose metadata lack the information for a condition do not meet it.
+        Raises UsageError.
         """
         wanted = Wanted.of(time, frequency, device, name)
         near = self.recordings.near(wanted) if isinstance(self.recordings, Index) else self.recordings
@@ -66,17 +68,18 @@ class Archive:
 
 def open(url: str | os.PathLike[str], /, *, on_damage: str = "stop", indexed: bool = False,
          **options: Any) -> Archive:
-    """Finds the recordings below a folder, ``file://`` or ``s3://BUCKET/PREFIX``, by reading their metadata;
-    no sample is read. ``options`` are fsspec's for that kind of store (``endpoint_url=``); what is not given
-    comes from the environment (``AWS_ACCESS_KEY_ID``, ``AWS_ENDPOINT_URL`` ...), there for each worker.
+    """Finds the recordings below a folder, ``file://`` or ``s3://BUCKET/PREFIX``, by reading their metadata.
+    It reads no samples. ``options`` are the options of fsspec for that kind of store (``endpoint_url=``).
+    Options that are not given come from the environment (``AWS_ACCESS_KEY_ID``, ``AWS_ENDPOINT_URL`` ...), on
+    each worker from the worker's own.
 
-    With ``indexed=True`` only the index is read, which ``iio-stream archive index`` has written: what was
-    stored since is not in it, and what was removed since still is. Recordings are then made when they are
-    asked for, by select() of those parts only that it needs.
+    With ``indexed=True`` only the index is read, which ``iio-stream archive index`` has written. Recordings
+    that were stored since then are not in it, and recordings that were removed since then still are. Each
+    recording is made on first access; select() reads only the parts of the index that it needs.
 
-    Raises StorageError, which names the object, for damaged metadata, missing or short data: with
-    ``on_damage="leave-out"`` that part is left out instead, and is a gap. FileNotFoundError if there is
-    nothing, or no index; UsageError.
+    Raises StorageError, which names the object, for damaged metadata and for missing or short data; with
+    ``on_damage="leave-out"`` that part is left out instead, and is a gap. Raises FileNotFoundError if there
+    is nothing at ``url``, or no index, and UsageError for an invalid argument.
     """
     _options.one_of("on_damage", on_damage, ("stop", "leave-out"))
     store = Store(os.fspath(url), options)
@@ -94,7 +97,7 @@ def open(url: str | os.PathLike[str], /, *, on_damage: str = "stop", indexed: bo
         except FileNotFoundError as error:
             damage.note(stem + DATA, f"{error.strerror}", number=errno.ENOENT)
         except ValueError as error:
-            damage.note(stem + _META, f"the metadata make no sense: {error}")
+            damage.note(stem + _META, f"the metadata are invalid: {error}")
         else:
             if part is not None:
                 name = stem if part.number is None else stem.rpartition(".")[0]
@@ -105,7 +108,7 @@ def open(url: str | os.PathLike[str], /, *, on_damage: str = "stop", indexed: bo
 
 
 class _Objects:
-    """What is in a store."""
+    """The objects in a store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -114,24 +117,25 @@ class _Objects:
         self.unfinished = self._unfinished()
 
     def _listed(self) -> dict[str, int]:
-        """Sizes by name, below the folder."""
+        """Returns the sizes of the objects by their names below the folder."""
         try:
             self._files.invalidate_cache()
             found = self._files.find(self._root, detail=True)
             if not found and not self._files.isdir(self._root):
-                raise FileNotFoundError(errno.ENOENT, "there is nothing")
+                raise FileNotFoundError(errno.ENOENT, "there are no objects")
         except Exception as error:
             raise self._store.failed("", "list", error) from None
         return {path[len(self._root):].lstrip("/"): int(words["size"] or 0)
                 for path, words in found.items() if words["type"] == "file"}
 
     def _unfinished(self) -> set[str]:
-        """Samples without metadata, or with the journal of one that writes."""
+        """Returns the parts whose samples have no metadata, or still have the journal of a recorder."""
         data = {name[:-len(DATA)] for name in self._sizes if name.endswith(DATA)}
         return {stem for stem in data if stem + _META not in self._sizes or stem + _JOURNAL in self._sizes}
 
     def metadata(self) -> Iterator[tuple[str, bytes | Exception]]:
-        """Of each part that may be finished: its name without a suffix, and the text."""
+        """Yields the name without suffix and the text of the metadata, or the error of reading it, of each
+        part that can be finished."""
         left = sorted(name for name in self._sizes
                       if name.endswith(_META) and name[:-len(_META)] not in self.unfinished)
         while left:
@@ -144,16 +148,17 @@ class _Objects:
                 yield name[:-len(_META)], text
 
     def _read(self, names: list[str]) -> list[bytes | Exception]:
-        """All of each, and one byte more than is taken of those that are too large."""
-        wanted = [name for name in names if self._sizes[name] > 0]  # there is no range of an empty one
+        """Returns each text, or the error of reading it. A text that is too large has one byte more than the
+        limit."""
+        wanted = [name for name in names if self._sizes[name] > 0]  # an empty object has no ranges
         paths = [f"{self._root}/{name}" for name in wanted]
         found = self._files.cat_ranges(paths, 0, _core.MOST_METADATA + 1, on_error="return") if paths else []
         texts = dict(zip(wanted, found))
         return [texts.get(name, b"") for name in names]
 
     def part(self, stem: str, text: bytes | Exception) -> Part | None:
-        """A part, or None if it is still being written. Raises ValueError for its metadata, FileNotFoundError
-        for its samples."""
+        """Returns a part, or None if it is still being written. Raises ValueError for invalid metadata and
+        FileNotFoundError if its samples are missing."""
         if isinstance(text, Exception):
             raise self._store.failed(stem + _META, "its text", text)
         told = description_of(text)
@@ -164,7 +169,7 @@ class _Objects:
 
     def _samples(self, stem: str, told: _sigmf.Description) -> int:
         data, width = stem + DATA, told.format.sample_bytes
-        if self._sizes.get(data, -1) < (told.samples or 0) * width:  # it may have grown meanwhile
+        if self._sizes.get(data, -1) < (told.samples or 0) * width:  # it can have grown since it was listed
             self._files.invalidate_cache()
             self._sizes[data] = int(self._files.info(f"{self._root}/{data}")["size"])
         return told.samples_in(data, self._sizes[data])

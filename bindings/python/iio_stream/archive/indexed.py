@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The recordings of an archive by its index, which `iio-stream archive index` writes.
+"""Reads the recordings of an archive from the index that `iio-stream archive index` writes.
 
-src/archive/index.hpp has its format.
+src/archive/index.hpp describes its format.
 """
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HINT = "`iio-stream archive index` writes a new one"
 
 
 class Index(Sequence[Recording]):
-    """The recordings that an index has: each is made when it is asked for."""
+    """The recordings in an index. Each is made on first access."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -52,12 +52,12 @@ class Index(Sequence[Recording]):
             files.invalidate_cache()
             found = files.info(path)
             if found["type"] != "file" or found.get("islink"):
-                raise ValueError("it is no file")
+                raise ValueError("it is not a regular file")
             if found["size"] > _MOST_BYTES:
                 raise ValueError(f"it is larger than {_MOST_BYTES} bytes")
             return bytes(files.cat_file(path))
         except FileNotFoundError:
-            raise self._store.error(_NAME, "there is none", "`iio-stream archive index` writes it",
+            raise self._store.error(_NAME, "there is no index", "`iio-stream archive index` writes it",
                                     errno.ENOENT) from None
         except ValueError as error:
             raise self._store.error(_NAME, str(error)) from None
@@ -66,15 +66,15 @@ class Index(Sequence[Recording]):
 
     @staticmethod
     def _check(first: bytes, rest: bytes) -> None:
-        """Raises ValueError unless it is a whole index of this version."""
+        """Raises ValueError unless the file is a complete index of this version."""
         try:
             words = _parsed(first)
         except ValueError:
-            raise ValueError("it is no index") from None
+            raise ValueError("it is not an index") from None
         if not isinstance(words, dict) or words.get("iio_stream_index") != _VERSION:
-            raise ValueError(f"it is no index of version {_VERSION}")
+            raise ValueError(f"it is not an index of version {_VERSION}")
         if hashlib.sha512(rest).hexdigest() != words.get("sha512"):
-            raise ValueError("its SHA-512 is not that in its first line")
+            raise ValueError("its SHA-512 differs from the one in its first line")
 
     def _is_damaged(self, error: Exception) -> Exception:
         detail = str(error) if isinstance(error, ValueError) else "it is damaged"
@@ -102,7 +102,8 @@ class Index(Sequence[Recording]):
         return self._made[number]
 
     def near(self, wanted: Wanted) -> Iterator[Recording]:
-        """All samples that meet the conditions, in recordings of those parts only that this needs."""
+        """Yields recordings that contain all samples that meet the conditions. They are made of only the
+        parts that this needs."""
         for number, words in enumerate(self._entries):
             if not wanted.is_of(words["device"], words["name"]) or not self._is_tuned(words, wanted):
                 continue
@@ -113,7 +114,8 @@ class Index(Sequence[Recording]):
                 yield self._recording(number, columns)
 
     def _is_tuned(self, words: dict[str, Any], wanted: Wanted) -> bool:
-        """Whether it may overlap the band: it does not know where frequency or rate change."""
+        """Returns whether a recording can overlap the band. True if its frequency or rate changes, because
+        the index does not say where."""
         if wanted.band is None or words["sample_rate"] is None:
             return True
         is_complex = str(words["global"]["core:datatype"]).startswith("c")
@@ -128,7 +130,7 @@ class Index(Sequence[Recording]):
             made = _Columns(self._lines[first + 1:following], columns["part"], columns["bytes"],
                             columns["utc_ns"])
             if {len(made.lines)} != {len(made.parts), len(made.bytes), len(made.times)}:
-                raise ValueError("its parts are not as many as it says")
+                raise ValueError("the number of parts differs from the one that it states")
             return made
         except (KeyError, TypeError, ValueError) as error:
             raise self._is_damaged(error) from None
@@ -154,8 +156,9 @@ def _parsed(line: bytes) -> Any:
 
 @dataclass(frozen=True)
 class _Columns:
-    """Parts that follow one another: their metadata, what their names have after that of the recording, the
-    sizes of their samples, and the earliest times in nanoseconds since 1970 UTC, or None."""
+    """Consecutive parts of a recording: the index lines of their metadata, the suffixes that follow the
+    recording's name in their names, the sizes of their samples in bytes, and their earliest times in
+    nanoseconds since 1970 UTC, or None."""
 
     lines: list[bytes]
     parts: list[str]
@@ -163,9 +166,11 @@ class _Columns:
     times: list[int | None]
 
     def near(self, begin: float, end: float) -> _Columns:
-        """Those that say which samples are of that time. A sample's is by the last capture with a time before
-        it: the parts of these, and what lies between; the part before, for the loss at its end; and the one
-        with the next such capture, up to which the last one holds."""
+        """Returns the parts that determine which samples were taken from ``begin`` to ``end``. The time of a
+        sample is computed from the last capture with a time before it. The result therefore begins with the
+        part whose capture determines ``begin`` and ends with the one that determines ``end``. It also has the
+        previous part, for the loss at its end, and the part with the next such capture, up to which the last
+        capture holds."""
         dated = [(n, at) for n, at in enumerate(self.times) if at is not None]
         if not dated:
             return self._cut(0, 0)
@@ -188,5 +193,5 @@ class _Columns:
             told = description_of(json.dumps(whole))
             stem = f"{name}.{part}" if part else name
             if any(step in ("", ".", "..") for step in stem.split("/")):
-                raise ValueError(f"{stem!r} is no name of a part")
+                raise ValueError(f"{stem!r} is not a valid name of a part")
             yield part_of(stem, told, told.samples_in(stem + DATA, size))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One part of a recording: where its samples are in the object, and in the stream."""
+"""One part of a recording: the places of its samples in the object and in the stream."""
 from __future__ import annotations
 
 import bisect
@@ -20,10 +20,10 @@ _EPOCH = datetime.datetime(1970, 1, 1)
 
 @dataclass(frozen=True)
 class Gap:
-    """From the sample index ``index`` on, at least ``lost_min`` and at most ``lost_max`` samples are missing
-    (None: no upper bound is known). The loss may have begun at any index from ``earliest`` on. ``evidence``
-    is the recorder's, or ``"zero-fill"`` (the recording has zeros there), ``"missing part"``, or ``"index"``
-    (the metadata skip samples and do not say why)."""
+    """A loss of samples. From the sample index ``index`` on, at least ``lost_min`` and at most ``lost_max``
+    samples are missing (None: no upper bound is known). The loss may have begun at any index from
+    ``earliest`` on. ``evidence`` is the recorder's, or ``"zero-fill"`` (the recording has zeros there),
+    ``"missing part"``, or ``"index"`` (the metadata skip samples and do not say why)."""
 
     index: int
     lost_min: int
@@ -34,8 +34,9 @@ class Gap:
 
 @dataclass(frozen=True)
 class Run:
-    """Samples of one object without a gap, from sample ``start`` of it and from ``index`` of the stream on,
-    which is a lower bound if ``exact`` is False. ``joins``: nothing is missing before it."""
+    """Consecutive samples of one object without a gap. The first is sample ``start`` of the object and has
+    the index ``index`` in the stream, which is a lower bound if ``exact`` is False. ``joins`` says that no
+    sample is missing before it."""
 
     part: str
     start: int
@@ -51,7 +52,8 @@ class Run:
 
 @dataclass(frozen=True)
 class Mark:
-    """From sample ``index`` on: the time in nanoseconds UTC, the frequency and the rate in Hz, if known."""
+    """The settings from sample ``index`` on: the time of that sample in nanoseconds since 1970 UTC, and the
+    frequency and the sample rate in Hz; None if unknown."""
 
     index: int
     utc_ns: int | None
@@ -61,8 +63,9 @@ class Mark:
 
 @dataclass(frozen=True)
 class Part:
-    """One pair of objects. ``name`` is that of its samples, below the archive's URL; ``index`` the sample
-    index of its first sample; ``sha512`` what the metadata say that the samples' hash is."""
+    """One pair of objects: samples and metadata. ``name`` is the name of the samples below the archive's URL,
+    ``index`` is the sample index of the first sample, and ``sha512`` is the hash of the samples as stated in
+    the metadata, None if it is not stated."""
 
     name: str
     number: int | None
@@ -77,28 +80,29 @@ class Part:
 
     @property
     def meta(self) -> str:
-        """The name of its metadata."""
+        """The name of the metadata below the archive's URL."""
         return self.name[:-len("data")] + "meta"
 
     @property
     def end(self) -> int:
-        """The index of the sample after its last one."""
+        """The index of the sample after the last one."""
         return _Captures(self.told).index_at(self.samples - 1) + 1 if self.samples else self.index
 
 
 def part_of(stem: str, told: Description, samples: int) -> Part:
-    """From metadata, and the number of samples: of those objects whose names, without suffix, are ``stem``.
-    Raises ValueError if they contradict each other."""
-    numbered = _NUMBERED.fullmatch(stem) if told.state is not None else None  # others' may be years
+    """Makes the part whose objects have the name ``stem`` without suffix, from its metadata and its number of
+    samples. Raises ValueError if these contradict each other."""
+    numbered = _NUMBERED.fullmatch(stem) if told.state is not None else None  # else it might be a year
     number = int(numbered[1]) if numbered else None
     if number and samples and not told.has_first_index:
         number = None  # a recording begins here
     last, name = told.captures[-1], stem + DATA
     if last.start > samples or last.index + samples >= 1 << 62:
-        raise ValueError(f"its last capture begins at sample {last.start}, index {last.index}, of {samples}")
+        raise ValueError(f"its last capture begins at sample {last.start}, index {last.index}, and there are "
+                         f"{samples} samples")
     for begin, end in told.zeros:
         if end > samples:
-            raise ValueError(f"zeros up to sample {end}, of {samples} (from {begin})")
+            raise ValueError(f"zeros up to sample {end}, but there are only {samples} samples (from {begin})")
     if told.state is None:  # in recordings by other programs the captures show the gaps
         told = dataclasses.replace(told, gaps=())
     marks = tuple(Mark(one.index, utc_ns(one.datetime), one.frequency, one.sample_rate)
@@ -108,9 +112,9 @@ def part_of(stem: str, told: Description, samples: int) -> Part:
 
 
 def description_of(text: str | bytes) -> Description:
-    """From the text of metadata. A recording of ours has no mistakes unless it is damaged; one of another
-    program only has to be readable. Its samples are those of one object, without headers. Raises
-    ValueError."""
+    """Parses the text of metadata. Raises ValueError if it is invalid or not supported: samples must be in
+    one object, without headers. Any deviation from SigMF is an error in a recording that iio-stream wrote; a
+    recording of another program only has to be readable."""
     told = describe(text)
     if told.problems and told.state is not None:
         raise ValueError(told.problems[0])
@@ -121,8 +125,8 @@ def description_of(text: str | bytes) -> Description:
         raise ValueError("headers between the samples, and trailing bytes, are not supported")
     for number, (before, now) in enumerate(zip(told.captures, told.captures[1:]), 1):
         if now.index < before.index + now.start - before.start:
-            raise ValueError(f"captures[{number}]: core:global_index = {now.index} does not go on from the "
-                             "capture before")
+            raise ValueError(f"captures[{number}]: core:global_index = {now.index} does not continue the "
+                             "previous capture")
     return told
 
 
@@ -142,7 +146,7 @@ def _runs(name: str, told: Description, samples: int) -> Iterator[Run]:
 
 
 class _Captures:
-    """The capture that holds at a sample."""
+    """Finds the capture that holds at a sample."""
 
     def __init__(self, told: Description) -> None:
         self._captures = told.captures
@@ -157,7 +161,8 @@ class _Captures:
 
 
 class _Cover:
-    """Whether places that are asked for in rising order are within any of some intervals [begin, end)."""
+    """Tests whether places are within any of some intervals [begin, end). Places must be passed in rising
+    order."""
 
     def __init__(self, intervals: list[tuple[int, int]]) -> None:
         self._intervals = sorted(intervals, reverse=True)
@@ -170,8 +175,8 @@ class _Cover:
 
 
 def gaps_of(part: Part, before: Part | None) -> Iterator[Gap]:
-    """The gaps of a part, and the one between it and the part before. Raises ValueError if the annotations
-    say that more is missing than the indexes do."""
+    """Yields the gaps of a part, and the gap between it and the previous part. Raises ValueError if more
+    samples are missing according to the annotations than according to the indexes."""
     told = part.told
     notes: dict[int, list[RecordedGap]] = {0: []} if before else {}
     for note in sorted(told.gaps, key=lambda note: note.offset_max):
@@ -196,8 +201,8 @@ def _gaps_at(part: Part, place: int, notes: list[RecordedGap], captures: _Captur
         index = captures.index_at(min(place, part.samples) - 1) + 1
     missing = least if place >= part.samples else captures.index_at(place) - index
     if missing < least or index < 0:
-        raise ValueError(f"annotations say that {least} samples are missing before sample {place}, and the "
-                         f"indexes {missing}")
+        raise ValueError(f"annotations say that {least} samples are missing before sample {place}, but the "
+                         f"indexes say {missing}")
     for note in notes:
         yield Gap(index, note.lost_min, note.lost_max, max(index - (note.offset_max - note.offset_min), 0),
                   note.evidence)
@@ -208,12 +213,12 @@ def _gaps_at(part: Part, place: int, notes: list[RecordedGap], captures: _Captur
 
 
 def utc_ns(text: str | None) -> int | None:
-    """Nanoseconds since 1970 of SigMF's core:datetime. Raises ValueError."""
+    """Converts a core:datetime of SigMF to nanoseconds since 1970 UTC. Raises ValueError if it is invalid."""
     if text is None:
         return None
     found = _UTC.fullmatch(text)
     if not found:
-        raise ValueError(f"core:datetime = {text[:80]!r} is no UTC time such as 2026-01-01T00:00:00.5Z")
+        raise ValueError(f"core:datetime = {text[:80]!r} is not a UTC time such as 2026-01-01T00:00:00.5Z")
     year, month, day, hour, minute, second = (int(word) for word in found.groups()[:6])
     leap = second == 60
     since = datetime.datetime(year, month, day, hour, minute, second - leap) - _EPOCH

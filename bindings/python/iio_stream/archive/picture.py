@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A waterfall of all that an archive has, by the time of day, with its gaps."""
+"""Draws a waterfall of all samples of an archive over the time in UTC, with the gaps."""
 from __future__ import annotations
 
 import importlib
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_PANELS = 8
-_DEPTH = 120  # dB below the highest that are shown at most
+_DEPTH = 120  # dB below the highest level; lower levels are not distinguished
 
 #: Computes Dask arrays.
 Compute = Callable[[list[Any]], list[npt.NDArray[np.float64]]]
@@ -29,7 +29,7 @@ Compute = Callable[[list[Any]], list[npt.NDArray[np.float64]]]
 
 @dataclass(frozen=True)
 class _Band:
-    """Samples that were taken at one frequency and rate, and their spectra."""
+    """Samples that were recorded at one frequency and rate, and their spectra."""
 
     recording: Recording
     seen: Spectrogram
@@ -38,8 +38,9 @@ class _Band:
 
 def save(archive: Archive, path: Any, compute: Compute, *, rows: int = 512, bins: int = 1024,
          channel: str | None = None) -> None:
-    """Draws a PNG of about ``rows`` rows, a panel for each frequency and rate. Raises UsageError where there
-    are too many of them, or no samples with a time; ImportError without matplotlib."""
+    """Draws a PNG of about ``rows`` rows, with one panel for each pair of frequency and rate. Raises
+    UsageError if there are too many such pairs, or no samples with a time, and ImportError without
+    matplotlib."""
     panels = _panels(archive, rows, bins, channel)
     bands = [band for panel in panels for band in panel]
     levels = [decibels(power) for power in compute([band.seen.power for band in bands])]
@@ -63,13 +64,13 @@ def _panels(archive: Archive, rows: int, bins: int, channel: str | None) -> list
             key = (cut.frequency, cut.sample_rate, cut.format.is_complex)
             panels.setdefault(key, []).append(_Band(cut, seen, cut.format.is_complex))
     if not 0 < len(panels) <= _MOST_PANELS:
-        raise _options.usage(f"{archive.url}: {len(panels)} frequencies and rates, and a picture has 1 to "
+        raise _options.usage(f"{archive.url}: {len(panels)} frequencies and rates, but a picture has 1 to "
                              f"{_MOST_PANELS}", "select some of them; few bins suit few samples")
     return list(panels.values())
 
 
 def _tuned(recording: Recording) -> Iterator[Recording]:
-    """The stretches between retunings."""
+    """Yields the parts of a recording between its retunings."""
     changes = [next(marks).index for _, marks in
                itertools.groupby(recording.marks, lambda mark: (mark.frequency, mark.sample_rate))]
     for start, stop in zip(changes, (*changes[1:], recording.stop)):
@@ -114,7 +115,7 @@ def _panel(axis: Any, panel: list[_Band], levels: dict[int, npt.NDArray[np.float
         mesh = axis.pcolormesh(np.append(frequencies - half, frequencies[-1] + half), times, level,
                                vmin=limits[0], vmax=limits[1], cmap="viridis", rasterized=True)
         gaps.extend(_utc(one, gap.index) for gap in one.gaps)
-    axis.set_facecolor("mistyrose")  # where there are no samples
+    axis.set_facecolor("mistyrose")  # shown where there are no samples
     axis.hlines(days(gaps), *axis.get_xlim(), color="tab:red", linewidth=1, label=f"{len(gaps)} gaps")
     axis.yaxis.set_major_locator(dates.AutoDateLocator())
     axis.yaxis.set_major_formatter(dates.ConciseDateFormatter(axis.yaxis.get_major_locator()))

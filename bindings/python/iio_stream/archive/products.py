@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Power over time and frequency, as Dask arrays. Each row is of fixed samples, which one task reads and adds
-up in steps of a fixed size: whichever worker does that, and however often, the bits are the same."""
+"""Power over time and frequency, as Dask arrays. One task reads the samples of a row and adds up their powers
+in steps of a fixed size. The result is therefore the same to the bit on every worker and in every run."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -22,16 +22,17 @@ if TYPE_CHECKING:
     from .recordings import Recording
 
 _STEP = 1 << 20  # samples that a task reads at once: whole rows, or whole frames of a longer row
-_TASK = 1 << 24  # samples that are worth a task
+_TASK = 1 << 24  # samples per task
 _MOST_TASKS = 1_000_000
 
 
 @dataclass(frozen=True)
 class Spectrogram:
-    """``power`` is a Dask array of shape (rows, bins), relative to a tone of full scale, whose power is 1.0;
-    NaN where a row has no frame without a loss. Row n is of ``row_samples`` samples, the first with the
-    sample index ``start`` + n * ``row_samples``. ``frequencies`` of the bins are in Hz, around the radio's
-    where that is known; in cycles per sample without a sample rate."""
+    """Power spectra over time. ``power`` is a Dask array of shape (rows, bins), relative to a full-scale
+    tone, whose power is 1.0. A row is NaN if each of its frames has lost samples. Row n covers
+    ``row_samples`` samples; the first has the sample index ``start`` + n * ``row_samples``. ``frequencies``
+    of the bins are in Hz, around the centre frequency if it is known. If the sample rate is unknown, they are
+    in cycles per sample."""
 
     power: Array
     start: int
@@ -41,11 +42,12 @@ class Spectrogram:
 
 def spectrogram(recording: Recording, *, bins: int = 1024, average: int = 1,
                 channel: str | None = None) -> Spectrogram:
-    """Power spectra with a flat-top window: each row is the mean of ``average`` frames, which follow one
-    another from the recording's ``start`` on, without those that have lost samples. What is left at the end
-    is left out. ``channel`` is one of an I/Q pair, or a real one; by itself the first.
+    """Returns power spectra with a flat-top window. Frames follow one another from the recording's ``start``
+    on. Each row is the mean of ``average`` frames, without those that have lost samples. Samples at the end
+    that do not fill a row are left out. ``channel`` is a channel of an I/Q pair, or a real one (default: the
+    first).
 
-    Raises UsageError. Computing it raises StorageError, which names the object.
+    Raises UsageError. Computing the array raises StorageError, which names the damaged object.
     """
     if not 16 <= bins <= _STEP or average < 1:
         raise _options.usage(f"bins={bins}, average={average}", "16 to 1048576 bins, 1 frame or more")
@@ -57,11 +59,12 @@ def spectrogram(recording: Recording, *, bins: int = 1024, average: int = 1,
 
 
 def power(recording: Recording, *, samples: int) -> Array:
-    """A Dask array of shape (rows, channels), an I/Q pair being one channel: the mean power of each
-    ``samples`` samples from the recording's ``start`` on, without lost ones, relative to full scale; NaN
-    where all are lost. What is left at the end is left out.
+    """Returns a Dask array of shape (rows, channels); an I/Q pair counts as one channel. Each row is the mean
+    power, relative to full scale, of ``samples`` samples from the recording's ``start`` on. Lost samples do
+    not count; a row is NaN if all of its samples are lost. Samples at the end that do not fill a row are left
+    out.
 
-    Raises UsageError. Computing it raises StorageError, which names the object.
+    Raises UsageError. Computing the array raises StorageError, which names the damaged object.
     """
     if samples < 1:
         raise _options.usage(f"samples={samples}", "1 or more")
@@ -72,7 +75,8 @@ def power(recording: Recording, *, samples: int) -> Array:
 
 @dataclass(frozen=True)
 class _Shape:
-    """A row is of so many frames, each of ``length`` samples, and has ``columns`` numbers."""
+    """The shape of a row: it is computed from ``frames`` frames of ``length`` samples each, and has
+    ``columns`` numbers."""
 
     frames: int
     length: int
@@ -85,7 +89,7 @@ class _Shape:
 
 @dataclass(frozen=True)
 class _Spectra:
-    """Powers (rows, frames, bins) of samples (rows, frames, length, channels)."""
+    """Computes powers (rows, frames, bins) of samples (rows, frames, length, channels)."""
 
     format: Format
     channel: str | None
@@ -98,7 +102,7 @@ class _Spectra:
 
 @dataclass(frozen=True)
 class _Powers:
-    """Powers (rows, frames, channels) of samples (rows, frames, 1, channels)."""
+    """Computes powers (rows, frames, channels) of samples (rows, frames, 1, channels)."""
 
     pairs: bool
 
@@ -131,7 +135,7 @@ def _rows(recording: Recording, shape: _Shape, powers: _Of) -> Array:
 
 def _computed(store: Store, pieces: tuple[Piece, ...], rows: int, shape: _Shape, layout: Layout,
               powers: _Of) -> npt.NDArray[np.float64]:
-    """Means of rows, without frames of which samples are missing."""
+    """Computes the means of rows, without frames that have lost samples."""
     total, count = np.zeros((rows, shape.columns)), np.zeros(rows, np.int64)
     whole = max(_STEP // shape.row, 1)  # rows
     frames = shape.frames if shape.row <= _STEP else max(_STEP // shape.length, 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Samples out of a store, by ranges of bytes."""
+"""Reads samples from a store, by ranges of bytes."""
 from __future__ import annotations
 
 import errno
@@ -20,13 +20,14 @@ DTYPES = ("complex64", "float32")
 
 @dataclass(frozen=True)
 class Store:
-    """A folder, or a bucket's prefix, that fsspec can open; workers open it again by these words."""
+    """A folder, or a prefix in a bucket, that fsspec can open. Each worker opens it again from these
+    fields."""
 
     url: str
-    options: Mapping[str, Any] = field(default_factory=dict, repr=False)  # credentials may be in it
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)  # can contain credentials
 
     def open(self) -> tuple[Any, str]:
-        """The file system, and the folder's path in it."""
+        """Returns the file system, and the folder's path in it."""
         try:
             made, root = fsspec.url_to_fs(self.url, **self.options)
         except ImportError as error:
@@ -37,18 +38,18 @@ class Store:
         return made, root.rstrip("/")
 
     def error(self, name: str, detail: str, hint: str = "", number: int = errno.EBADMSG) -> Error:
-        """A StorageError that names an object."""
+        """Makes a StorageError that names an object."""
         path = f"{self.url.rstrip('/')}/{name}".rstrip("/")
         text = f"read {path}: {detail}" + (f" ({hint})" if hint else "")
         return make("storage", number, "read", path, detail, hint, text, None)
 
     def failed(self, name: str, what: str, error: Exception) -> Error:
-        """The StorageError for whatever the store's own library has raised."""
+        """Makes the StorageError for an exception of the store's library."""
         number = errno.ENOENT if isinstance(error, FileNotFoundError) else getattr(error, "errno", None)
         return self.error(name, f"{what}: {type(error).__name__}: {error}", "", number or errno.EIO)
 
     def read(self, name: str, begin: int, end: int) -> bytes:
-        """Bytes [begin, end) of an object, all of them, or a StorageError."""
+        """Returns the bytes [begin, end) of an object. Raises StorageError unless it gets all of them."""
         files, root = self.open()
         try:
             found = bytes(files.cat_file(f"{root}/{name}", start=begin, end=end))
@@ -62,7 +63,7 @@ class Store:
 
 @dataclass(frozen=True)
 class Layout:
-    """How samples lie in the objects, and what they are wanted as: rows of ``columns`` values."""
+    """The layout of samples in the objects, and the wanted one: rows of ``columns`` values of ``dtype``."""
 
     stored: np.dtype[Any]
     types: tuple[str, ...]  # of a sample's values, as stored
@@ -70,7 +71,8 @@ class Layout:
 
     @classmethod
     def of(cls, format: Format, dtype: npt.DTypeLike | None) -> Layout:
-        """Raises UsageError if the format cannot be that dtype; None: as it is stored."""
+        """Makes the layout for a format. If ``dtype`` is None, samples stay as they are stored. Raises
+        UsageError if the format cannot be converted to ``dtype``."""
         types = tuple(channel.type for channel in format.channels)
         if dtype is None:
             return cls(format.dtype, types, format.dtype)
@@ -82,7 +84,7 @@ class Layout:
 
     @property
     def values(self) -> int:
-        """Of a sample, as stored."""
+        """The number of values in a sample, as stored."""
         return len(self.types)
 
     @property
@@ -94,7 +96,8 @@ class Layout:
         return self.values * self.stored.itemsize
 
     def convert(self, data: bytes, into: npt.NDArray[Any]) -> None:
-        """Fills (rows, columns) with samples as stored, or of full scale 1.0: an integer's is 2^(bits-1)."""
+        """Fills an array (rows, columns) with samples: as stored, or scaled to full scale 1.0, which is
+        2^(bits-1) of a stored integer."""
         if self.dtype == self.stored:
             into[:] = np.frombuffer(data, self.stored).reshape(-1, self.values)
         else:
@@ -103,7 +106,8 @@ class Layout:
 
 @dataclass(frozen=True)
 class Piece:
-    """``samples`` of an object from byte ``begin`` on, which are an array's from ``row`` on."""
+    """A piece of an object: its ``samples`` samples from byte ``begin`` on go to the rows of an array from
+    ``row`` on."""
 
     name: str
     begin: int
@@ -112,7 +116,7 @@ class Piece:
 
 
 def within(pieces: Iterable[Piece], first: int, count: int, sample_bytes: int) -> list[Piece]:
-    """What of pieces is in rows [first, first + count), which become the rows from 0 on."""
+    """Returns the pieces cut to the rows [first, first + count). The first of these becomes row 0."""
     found = []
     for piece in pieces:
         begin, end = max(piece.row, first), min(piece.row + piece.samples, first + count)
@@ -124,7 +128,8 @@ def within(pieces: Iterable[Piece], first: int, count: int, sample_bytes: int) -
 
 def read_samples(store: Store, pieces: Iterable[Piece], rows: int,
                  layout: Layout) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
-    """An array of that many rows from pieces of objects, and which rows there are: all others are 0."""
+    """Returns an array of ``rows`` rows filled from pieces of objects, and a mask of the rows that were
+    filled. All other rows are 0."""
     made = np.zeros((rows, layout.columns), layout.dtype)
     known = np.zeros(rows, bool)
     for piece in pieces:

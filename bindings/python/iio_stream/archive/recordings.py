@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A recording: its parts one after the other."""
+"""Recordings, which consist of parts one after the other."""
 from __future__ import annotations
 
 import errno
@@ -20,15 +20,15 @@ from .sample_range import SampleRange
 if TYPE_CHECKING:
     from dask.array import Array
 
-# How far a clock may have been set back between two parts that do not go on exactly: those of an older
-# recording under the same names are older.
+# How far the clock can have been set back between two parts that do not join exactly. If the time of the
+# second part is still earlier, it belongs to an older recording with the same name.
 _CLOCK_STEP_NS = 60 * 10**9
 
 
 class Recording(SampleRange):
-    """The samples with an index from ``start`` to ``stop``-1 of one stream, lost ones included. ``name`` is
-    that of the files, below the archive's URL, without numbers and suffix; ``device`` the metadata's core:hw.
-    Indexes behind a loss that is not known exactly are lower bounds."""
+    """The samples of one stream with the indexes ``start`` to ``stop``-1, lost ones included. ``name`` is the
+    name of the files below the archive's URL, without number and suffix. ``device`` is core:hw of the
+    metadata. Indexes after a loss whose size is not known exactly are lower bounds."""
 
     @overload
     def to_dask(self, dtype: Dtype = ..., *, chunks: int | None = ..., overlap: int = ...,
@@ -40,17 +40,17 @@ class Recording(SampleRange):
 
     def to_dask(self, dtype: Dtype = "complex64", *, chunks: int | None = None, overlap: int = 0,
                 on_gap: str = "mask") -> Array | list[Stretch]:
-        """The samples as a masked Dask array of shape (samples, channels): row n is the sample with index
-        ``start`` + n, and lost ones are masked. With ``on_gap="split"`` one plain array for each Stretch
-        without a gap, certain or possible.
+        """Returns the samples as a masked Dask array of shape (samples, channels): row n is the sample with
+        index ``start`` + n, and lost samples are masked. With ``on_gap="split"`` returns a list of Stretch,
+        each with a plain array: one for each run of samples without a gap, certain or possible.
 
-        ``dtype`` is "complex64" (I/Q pairs) or "float32" (channels), of full scale 1.0, or None: channels as
-        they are stored. ``chunks`` is the number of samples in each; by itself it is a part, or 64 MiB of
-        one. With ``overlap`` they begin and end that many samples farther out, as with
-        ``dask.array.overlap.overlap(x, {0: overlap}, boundary="none")``, but by reading them;
-        ``dask.array.overlap.trim_overlap`` takes them off.
+        ``dtype`` is "complex64" (I/Q pairs) or "float32" (channels), with full scale 1.0, or None for
+        channels as they are stored. ``chunks`` is the number of samples in a chunk; the default is a part, or
+        64 MiB of one. With ``overlap``, chunks are extended by that many samples at both ends, as with
+        ``dask.array.overlap.overlap(x, {0: overlap}, boundary="none")``, but each task reads these samples
+        itself; ``dask.array.overlap.trim_overlap`` removes them.
 
-        Raises UsageError. Computing it raises StorageError, which names the object.
+        Raises UsageError. Computing the array raises StorageError, which names the damaged object.
         """
         if _options.one_of("on_gap", on_gap, ("mask", "split")) == "mask":
             return masked(self, dtype, chunks, overlap)
@@ -59,10 +59,11 @@ class Recording(SampleRange):
     def map_blocks(self, function: Callable[[npt.NDArray[Any], int], npt.NDArray[Any]], *,
                    dtype: Dtype = "complex64", columns: int | None = None, sample_dtype: Dtype = "complex64",
                    chunks: int | None = None, overlap: int = 0) -> Array:
-        """A Dask array of what ``function(samples, index)`` makes of each chunk of ``to_dask(sample_dtype)``:
-        ``index`` is that of its first sample, and the result has as many rows, and ``columns`` (by itself as
-        many as the samples) of ``dtype``. With ``overlap`` the function is given that many samples more on
-        either side, where there are any, and their rows are taken off its result. Raises UsageError."""
+        """Returns a Dask array of the results of ``function(samples, index)`` for each chunk of
+        ``to_dask(sample_dtype)``. ``index`` is the sample index of the chunk's first sample. The function
+        returns an array of ``dtype`` with as many rows as the chunk, and ``columns`` columns (default: as
+        many as the samples). With ``overlap``, the chunk has up to that many additional samples at either
+        end, and their rows are removed from the result. Raises UsageError."""
         return mapped(self, function, Mapped(sample_dtype, np.dtype(dtype), columns), chunks, overlap)
 
     def __repr__(self) -> str:
@@ -71,7 +72,7 @@ class Recording(SampleRange):
 
 
 class Damage:
-    """What is wrong with objects: raised, or collected."""
+    """Raises or collects the errors of damaged objects."""
 
     def __init__(self, store: Store, lenient: bool) -> None:
         self._store = store
@@ -86,14 +87,14 @@ class Damage:
 
 
 def series(name: str, parts: list[Part], store: Store, damage: Damage) -> Recording | None:
-    """A recording of parts that follow one another; None if there are none without damage."""
+    """Makes a recording of its parts; returns None if all of them are damaged."""
     kept: list[Part] = []
     gaps: list[Gap] = []
     for part in sorted(parts, key=lambda part: part.number or 0):
         before = kept[-1] if kept else None
         try:
             if before is not None:
-                if not part.samples and not part.told.gaps:  # its index is what a killed recorder expected
+                if not part.samples and not part.told.gaps:  # a killed recorder only estimated its index
                     part = replace(part, index=before.end, marks=())
                 _follows(part, before)
             gaps.extend(gaps_of(part, before))
@@ -111,14 +112,15 @@ def series(name: str, parts: list[Part], store: Store, damage: Damage) -> Record
 
 def _follows(part: Part, before: Part) -> None:
     if part.format != before.format:
-        raise ValueError(f"its samples are {part.format.name}, {part.format.sample_rate} Hz, and those of "
-                         f"{before.name} {before.format.name}, {before.format.sample_rate} Hz")
+        raise ValueError(f"its samples are {part.format.name}, {part.format.sample_rate} Hz, but those of "
+                         f"{before.name} are {before.format.name}, {before.format.sample_rate} Hz")
     if part.device != before.device:
-        raise ValueError(f"it is of device {part.device!r}, and {before.name} of {before.device!r}")
+        raise ValueError(f"it was recorded from device {part.device!r}, but {before.name} from "
+                         f"{before.device!r}")
     if part.index < before.end:
         raise ValueError(f"it begins at sample index {part.index}, before the end of {before.name} at "
-                         f"{before.end}: they are not of one recording")
+                         f"{before.end}: they do not belong to the same recording")
     now, then = (one.marks[0].utc_ns if one.marks else None for one in (part, before))
     exact = part.index - before.end == sum(gap.lost_min for gap in part.told.gaps if gap.offset_max == 0)
     if now is not None and then is not None and now < then - _CLOCK_STEP_NS and not exact:
-        raise ValueError(f"its time is before that of {before.name}: they are not of one recording")
+        raise ValueError(f"it is dated before {before.name}: they do not belong to the same recording")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A range of one stream's samples: the parts that have them, their times and their gaps."""
+"""A range of one stream's samples: the parts that contain them, their times and their gaps."""
 from __future__ import annotations
 
 import bisect
@@ -21,7 +21,7 @@ _Range = TypeVar("_Range", bound="SampleRange")
 
 @dataclass(frozen=True, repr=False)
 class SampleRange:
-    """The fields of a Recording, and what follows from them without reading samples."""
+    """The fields of a Recording, and the operations that do not read samples."""
 
     name: str
     format: Format
@@ -35,38 +35,38 @@ class SampleRange:
     store: Store
 
     def __len__(self) -> int:
-        """Sample indexes, lost ones included."""
+        """The number of sample indexes, lost samples included."""
         return self.stop - self.start
 
     @property
     def samples(self) -> int:
-        """That are there."""
+        """The number of samples that are not lost."""
         return sum(run.samples for run in self.runs)
 
     @property
     def sample_rate(self) -> float | None:
-        """In Hz; None if it is not known, or changes."""
+        """The sample rate in Hz; None if it is unknown or changes."""
         return _common(mark.sample_rate for mark in self.marks)
 
     @property
     def frequency(self) -> float | None:
-        """In Hz; None if it is not known, or changes."""
+        """The centre frequency in Hz; None if it is unknown or changes."""
         return _common(mark.frequency for mark in self.marks)
 
     def utc_ns(self, index: int) -> int | None:
-        """When a sample was taken, in nanoseconds since 1970 UTC; None if the metadata do not say that."""
+        """Returns the time of a sample in nanoseconds since 1970 UTC; None if the metadata do not give it."""
         if not self.dated:
             return None
         first, utc_ns, rate = self.dated[max(bisect.bisect_right(self._dates, index) - 1, 0)]
         return utc_ns + round((index - first) * 1e9 / rate)
 
     def time(self, index: int) -> np.datetime64 | None:
-        """The same as a numpy.datetime64, which select() takes."""
+        """Returns the time of a sample as a numpy.datetime64, which select() accepts; None if unknown."""
         utc_ns = self.utc_ns(index)
         return None if utc_ns is None else np.datetime64(utc_ns, "ns")
 
     def cut(self: _Range, start: int, stop: int) -> _Range:
-        """Those of its samples with an index of [start, stop)."""
+        """Returns the samples with the indexes [start, stop)."""
         start, stop = max(start, self.start), min(stop, self.stop)
         stop = max(start, stop)
         runs = tuple(_cut(run, start, stop) for run in self.runs if run.index < stop and run.end > start)
@@ -78,7 +78,8 @@ class SampleRange:
             marks=tuple(_valid(self.marks, start, stop)))
 
     def pieces(self, start: int, stop: int) -> tuple[Piece, ...]:
-        """Where the samples with an index of [start, stop) are, in rows from ``start`` on."""
+        """Returns the pieces of objects that contain the samples with the indexes [start, stop). Row 0 is the
+        sample with index ``start``."""
         width = self.format.sample_bytes
         first = bisect.bisect_right(self._ends, start)
         near = itertools.takewhile(lambda run: run.index < stop, itertools.islice(self.runs, first, None))
@@ -87,8 +88,8 @@ class SampleRange:
 
     @functools.cached_property
     def dated(self) -> list[tuple[int, int, float]]:
-        """Sample indexes of which the time is known: nanoseconds since 1970 UTC, and the rate from there
-        on."""
+        """Tuples of a sample index whose time is known, this time in nanoseconds since 1970 UTC, and the
+        sample rate from there on."""
         known = ((mark.index, mark.utc_ns, mark.sample_rate) for mark in self.marks)
         return [(index, utc_ns, rate) for index, utc_ns, rate in known if utc_ns is not None and rate]
 
@@ -114,7 +115,7 @@ def _cut(run: Run, start: int, stop: int) -> Run:
 
 
 def _valid(marks: tuple[Mark, ...], start: int, stop: int) -> Iterator[Mark]:
-    """Those that say something about samples of [start, stop)."""
+    """Yields the marks that apply to samples with the indexes [start, stop)."""
     for mark, following in zip(marks, (*marks[1:], None)):
         if mark.index < max(stop, start + 1) and (following is None or following.index > start):
             yield mark

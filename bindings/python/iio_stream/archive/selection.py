@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which samples of a recording meet conditions."""
+"""Selects the samples of recordings that meet conditions."""
 from __future__ import annotations
 
 import datetime
@@ -26,8 +26,8 @@ Frequencies: TypeAlias = "Rate | tuple[Rate, Rate]"
 
 @dataclass(frozen=True)
 class Wanted:
-    """Conditions: ``limits`` are (from, to) in nanoseconds since 1970 UTC, ``band`` (lowest, highest) in Hz,
-    the others patterns; None is met by all."""
+    """Conditions for samples. ``limits`` are (from, to) in nanoseconds since 1970 UTC, ``band`` is (lowest,
+    highest) in Hz, and ``device`` and ``name`` are patterns. None stands for no condition."""
 
     limits: tuple[float, float] | None
     band: tuple[float, float] | None
@@ -37,7 +37,7 @@ class Wanted:
     @classmethod
     def of(cls, time: Times | None, frequency: Frequencies | None, device: str | None,
            name: str | None) -> Wanted:
-        """Raises UsageError."""
+        """Makes the conditions from the arguments of select(). Raises UsageError."""
         return cls(None if time is None else _limits(time), None if frequency is None else _band(frequency),
                    device, name)
 
@@ -46,7 +46,7 @@ class Wanted:
                    for value, pattern in ((device, self.device), (name, self.name)))
 
     def cuts(self, recording: Recording) -> Iterator[Recording]:
-        """What of a recording meets all conditions."""
+        """Yields the parts of a recording that meet all conditions."""
         if not self.is_of(recording.device, recording.name):
             return
         ranges = [(recording.start, recording.stop)] if self.band is None else list(self._tuned(recording))
@@ -61,7 +61,7 @@ class Wanted:
                 yield cut
 
     def _tuned(self, recording: Recording) -> Iterator[tuple[int, int]]:
-        """Where what was recorded overlaps the band, as few ranges as can be."""
+        """Yields the index ranges whose recorded band overlaps ``band``, with adjacent ranges merged."""
         open_range: tuple[int, int] | None = None
         for mark, following in zip(recording.marks, (*recording.marks[1:], None)):
             stop = recording.stop if following is None else following.index
@@ -78,7 +78,7 @@ class Wanted:
             yield open_range
 
     def sees(self, mark: Mark, is_complex: bool) -> bool:
-        """Whether what is recorded with these settings overlaps the band, or holds it."""
+        """Returns whether the band recorded with these settings overlaps ``band``."""
         rate = mark.sample_rate
         if self.band is None or rate is None or (is_complex and mark.frequency is None):
             return False
@@ -106,12 +106,13 @@ def _utc_ns(time: Any, otherwise: float) -> float:
     except (TypeError, ValueError):
         made = np.datetime64("NaT")
     if np.isnat(made):
-        raise _options.usage(f"{time!r} is no time", "UTC, such as 2026-11-26T23:00")
+        raise _options.usage(f"{time!r} is not a valid time", "UTC, such as 2026-11-26T23:00")
     return int(made.astype(np.int64))
 
 
 def _index_of(recording: Recording, utc_ns: float) -> int | None:
-    """The first sample that was not taken before a time."""
+    """Returns the index of the first sample that was not taken before the time ``utc_ns``, at most that of
+    the next sample with a known time; None if no time is known."""
     dated = recording.dated
     if not dated:
         return None
@@ -126,7 +127,7 @@ def _index_of(recording: Recording, utc_ns: float) -> int | None:
 def _band(frequency: Frequencies) -> tuple[float, float]:
     pair = frequency if isinstance(frequency, (tuple, list)) else (frequency, frequency)
     if len(pair) != 2:
-        raise _options.usage(f"frequency={frequency!r} is not one, or (lowest, highest)",
+        raise _options.usage(f"frequency={frequency!r} is not a frequency or a pair (lowest, highest)",
                              'in Hz, or "2.4G"')
     low, high = (_options.rate("frequency", one) for one in pair)
     if low > high:
