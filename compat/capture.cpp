@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A device's blocks, in pieces of the program's length.
+/// Delivers a device's blocks in pieces of the length that the program has requested.
 class Capture final : public Stream {
 public:
     Capture(Layout layout, std::size_t samples)
@@ -24,12 +24,12 @@ public:
           length_(samples * layout_.format.sample_bytes),
           reader_({.source = layout_.endpoint(),
                    .block_size = layout_.gathered_bytes(length_),
-                   .blocks = kernel_buffers_of(layout_.device) + 1, // one is in the program's hands
+                   .blocks = kernel_buffers_of(layout_.device) + 1, // the program holds one
                    .timeout = kNever}),
           losses_(iio_device_get_id(layout_.device), [this] { return reader_.stats(); })
     {
         losses_.begin(reader_.route());
-        reader_.start(); // samples come from here on, as with libiio
+        reader_.start(); // as with libiio, the capture starts now
     }
     ~Capture() override
     {
@@ -38,7 +38,7 @@ public:
         losses_.end();
         try {
             losses_.report(reader_.close().stats);
-        } catch (const Error&) { // for whom there is no one left
+        } catch (const Error&) { // there is nothing left to report it to
         }
         if (epoll_ >= 0) {
             ::close(epoll_);
@@ -51,7 +51,7 @@ public:
     void cancel() noexcept override
     {
         cancelled_ = true;
-        reader_.stop(); // wakes a refill() that waits
+        reader_.stop(); // wakes a waiting refill()
     }
     int poll_fd() override;
 
@@ -64,11 +64,11 @@ private:
     std::size_t length_; ///< bytes of a piece
     Reader reader_;
     Losses losses_;
-    std::optional<Block> ahead_; ///< taken to know whether poll_fd() should be readable
+    std::optional<Block> ahead_; ///< read in advance to know whether poll_fd() must be readable
     std::optional<Block> block_;
-    std::optional<CpuRead> view_; ///< of block_
+    std::optional<CpuRead> view_; ///< the CPU's access to block_
     int epoll_ = -1,
-        event_ = -1; ///< epoll of the Reader's fd and of an eventfd for what is here already
+        event_ = -1; ///< epoll of the Reader's fd and of an eventfd for samples that are here
 };
 
 std::size_t Capture::rest() const noexcept
@@ -86,8 +86,8 @@ void Capture::let_go() noexcept
     block_.reset();
 }
 
-// libiio lets programs write into what was captured: the mapping allows it. Where caches are not
-// coherent such a write may reach memory after the DMA's next samples.
+// libiio lets programs write into captured samples, because its mapping is writable. On machines
+// whose caches are not coherent, such a write can reach memory after the DMA's next samples.
 ssize_t Capture::take_piece(std::span<const std::byte> bytes)
 {
     auto* data = const_cast<char*>(reinterpret_cast<const char*>(bytes.data()));
@@ -116,7 +116,8 @@ try {
     return cancelled_ ? -EBADF : -error.code().value();
 }
 
-// Reader::fd() is readable only after next() had nothing; libiio's whenever there is a block.
+// Reader::fd() is valid only after next() has returned nothing. libiio's descriptor is readable
+// whenever there is a block, so this reads one in advance and signals it.
 void Capture::look_ahead()
 {
     eventfd_t drained;

@@ -10,7 +10,8 @@ namespace iio_stream::compat {
 
 namespace {
 
-// As the engine's own blocks: they cost by the piece, and wait for their last sample.
+// The limits of a block, as in the engine: each block has a fixed cost, and a larger one waits
+// longer for its last sample.
 constexpr double kMostSeconds = 0.010;
 constexpr double kMostBytes = 4 * 1024 * 1024;
 

@@ -11,24 +11,25 @@
 
 namespace iio_stream::compat {
 
-/// The enabled channels of a device, and how their values lie in a sample.
+/// The enabled channels of a device, and the layout of their values in a sample.
 struct Layout {
     const iio_device* device;
     bool output = false;
     std::vector<const iio_channel*> channels; ///< by scan index
-    std::string ids;                          ///< of the channels, as channels= takes them
+    std::string ids;                          ///< the channels' ids, for the option channels=
     Format format;
 
-    /// Throws Error for a scan type that our engine does not know.
+    /// Throws Error for a scan type that the engine does not support.
     explicit Layout(const iio_device* device);
 
-    /// Bytes from the start of a sample; -1 for a channel that is not enabled.
+    /// The offset of a channel in a sample, in bytes; -1 for a channel that is not enabled.
     std::ptrdiff_t offset_of(const iio_channel* channel) const noexcept;
-    /// The device, with these channels and the program's choice of a path.
+    /// The endpoint of the device, with these channels and the path from the settings.
     Uri endpoint() const;
-    /// Bytes of the fewest buffers of so many whose length the device's DMA takes: mostly of one.
+    /// The smallest multiple of `buffer_bytes` whose length the device's DMA accepts, in bytes.
+    /// Usually it is `buffer_bytes` itself.
     std::size_t whole_bytes(std::size_t buffer_bytes) const;
-    /// The same of as many as 10 ms of samples hold.
+    /// The largest multiple of whole_bytes() within 10 ms of samples and 4 MiB; at least one.
     std::size_t gathered_bytes(std::size_t buffer_bytes) const;
 };
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// libiio.so.0 of which only the buffers are new: programs written for libiio 0.x, unchanged, on our
-// engine.
+// A libiio.so.0 that replaces only the buffers, so that unchanged programs for libiio 0.x use the
+// engine of iio-stream.
 //
-// `iio-stream run` puts it first on the program's library path. It needs the machine's own library
-// by its absolute path, which the loader takes for another one (it compares names and inodes): what
-// is not defined here is found there, by programs as by dlsym() on this library's handle, as ctypes
-// uses it.
+// `iio-stream run` puts it first on the program's library path. It depends on the machine's libiio
+// by its absolute path. The loader compares names and inodes, so it treats that library as another
+// one. Symbols that are not defined here are found there, both by programs and by dlsym() on the
+// handle of this library, as in ctypes.
 //
-// Buffers of local contexts are ours; all others are the machine's library's, which is handed them
-// untouched. That library calls some of its own exported functions through its PLT (push from
-// push_partial; first, end and step from channel_read), which the loader binds to those here: kOurs
-// at the start of a buffer tells them apart. It is also why our engine, linked to libiio.so.0
-// itself, does not run into a circle: it opens libiio's buffers of remote contexts only.
+// Buffers of local contexts are made here; all others are passed to the machine's libiio. That
+// library calls some of its exported functions through its PLT (push from push_partial; first, end
+// and step from channel_read), and the loader binds these calls to the functions here. Therefore
+// kOurs at the start of a buffer distinguishes the two kinds. The engine, which may use libiio.so.0
+// itself, does not recurse into this library: it opens libiio's buffers only in remote contexts.
 #include "iio_stream/error.hpp"
 #include "real.hpp"
 #include "settings.hpp"
@@ -31,7 +31,7 @@ using iio_stream::compat::Stream;
 
 namespace {
 const char kOurs =
-    0; ///< its address is the first word of our buffers; libiio's begin with their device's
+    0; ///< its address is the first word of our buffers; libiio's begin with their device's address
 }
 
 struct iio_buffer {
@@ -62,9 +62,10 @@ void say(const iio_device* device, const char* what)
                      iio_device_get_id(device), what);
 }
 
-// Nothing where the machine's library makes the buffer, or gives its own error. Null and errno
-// where the device is busy. The machine's library is not asked then: it may find the device free a
-// moment later, and the program would have a buffer without our loss accounting.
+// Returns a buffer of the engine. No value: the machine's libiio must create the buffer, or report
+// the error. Null, with errno set: the device is busy. Then the machine's libiio must not be
+// called: it might find the device free a moment later, and the program would have a buffer without
+// loss accounting.
 std::optional<iio_buffer*> ours(const iio_device* device, std::size_t samples, bool cyclic)
 try {
     const std::string& path = Settings::get().path;
@@ -79,7 +80,7 @@ try {
     if (layout.channels.empty())
         return std::nullopt;
     if (iio_device_get_sample_size(device) != static_cast<ssize_t>(layout.format.sample_bytes)) {
-        say(device, "libiio lays out its samples in another way");
+        say(device, "libiio uses a different sample layout");
         return std::nullopt;
     }
     auto buffer = std::make_unique<iio_buffer>();
@@ -98,8 +99,8 @@ try {
     return std::nullopt;
 }
 
-/// Calls copy(value, done, bytes) for each value of the channel for which there is room; returns
-/// the bytes.
+/// Calls copy(value, done, bytes) for each value of the channel for which there is room. Returns
+/// the number of bytes copied.
 template <typename Copy>
 size_t each_value(const iio_channel* channel, const iio_buffer* buffer, size_t room, Copy copy)
 {
@@ -122,7 +123,7 @@ extern "C" {
 
 iio_buffer* iio_device_create_buffer(const iio_device* device, size_t samples, bool cyclic)
 {
-    // Otherwise the product wraps around, and the buffer has a few bytes.
+    // Without this check the product would wrap around, and the buffer would be too small.
     if (const ssize_t bytes = iio_device_get_sample_size(device);
         bytes > 0 && samples > static_cast<size_t>(SSIZE_MAX / bytes)) {
         errno = ERANGE;
@@ -203,7 +204,7 @@ ssize_t iio_buffer_foreach_sample(iio_buffer* buffer,
          at += layout.format.sample_bytes)
         for (size_t i = 0; i < layout.channels.size(); ++i) {
             const iio_channel* channel = layout.channels[i];
-            if (!iio_channel_is_enabled(channel)) // any more: the program does not want it
+            if (!iio_channel_is_enabled(channel)) // the program has disabled it since
                 continue;
             const ssize_t got =
                 each(channel, samples.data() + at + layout.format.channels[i].offset,
@@ -254,8 +255,8 @@ void* iio_buffer_get_data(const iio_buffer* buffer)
     return is_ours(buffer) ? buffer->data : REAL(iio_buffer_get_data)(buffer);
 }
 
-// The machine's iio_channel_read() and its like would do as long as they call first, step and end
-// through the PLT; a libiio that was linked with -Bsymbolic would take our buffer for its own.
+// The machine's iio_channel_read() and similar functions would work if they called first, step and
+// end through the PLT. A libiio that was linked with -Bsymbolic would treat our buffer as its own.
 
 size_t iio_channel_read_raw(const iio_channel* channel, iio_buffer* buffer, void* out, size_t room)
 {
@@ -295,7 +296,8 @@ size_t iio_channel_write(const iio_channel* channel, iio_buffer* buffer, const v
     });
 }
 
-// Seen on their way to the machine's library, which has no getters for what they set.
+// These calls are passed on to the machine's library. Their arguments are stored, because that
+// library has no getters for them.
 
 int iio_device_set_kernel_buffers_count(const iio_device* device, unsigned count)
 {

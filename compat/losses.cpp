@@ -22,9 +22,9 @@ namespace {
 
 constexpr int kPeriodMs = 100;
 constexpr std::chrono::seconds kMetricsPeriod{1};
-constexpr int kLongestExitMs = 1000; ///< that a process which exits waits for the last report
+constexpr int kLongestExitMs = 1000; ///< longest time that an exit waits for the last report
 
-/// Reports what the streams of this process lose, on a thread of its own.
+/// Reports the losses of this process's streams, on its own thread.
 class Reporter {
 public:
     /// Never destroyed: programs call libiio from atexit(), too.
@@ -38,7 +38,7 @@ public:
     {
         const std::lock_guard lock(mutex_);
         streams_.insert(&losses);
-        if (process_ != ::getpid()) // a fork has none of its parent's threads
+        if (process_ != ::getpid()) // a forked child does not have the parent's thread
             start_thread();
         wake();
     }
@@ -47,10 +47,10 @@ public:
         const std::lock_guard lock(mutex_);
         streams_.erase(&losses);
     }
-    /// Waits until all is reported. Safe in a signal handler: it takes no lock.
+    /// Waits until all losses are reported. Safe in a signal handler: it takes no lock.
     void report_rest() noexcept
     {
-        if (process_ != ::getpid()) // a child between fork() and exec(), too
+        if (process_ != ::getpid()) // for example in a child between fork() and exec()
             return;
         const unsigned wanted = ++asked_;
         wake();
@@ -66,7 +66,7 @@ private:
         const std::uint64_t one = 1;
         (void)!::write(event_, &one, sizeof one);
     }
-    // The program's signal handlers do not run on it.
+    // Blocks all signals on the thread, so that the program's handlers do not run on it.
     void start_thread()
     {
         sigset_t all, before;
@@ -89,7 +89,7 @@ private:
             for (Losses* losses : streams_)
                 try {
                     losses->report_now(asked != done_);
-                } catch (const std::exception&) { // no memory for it: the next time, perhaps
+                } catch (const std::exception&) { // out of memory: try again next time
                 }
             idle = streams_.empty();
             done_ = asked;
@@ -99,11 +99,11 @@ private:
     std::mutex mutex_;
     std::set<Losses*> streams_;
     const int event_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    std::atomic<unsigned> asked_{0}, done_{0}; ///< reports that an exit waits for
-    std::atomic<pid_t> process_{0};            ///< whose thread reports
+    std::atomic<unsigned> asked_{0}, done_{0}; ///< numbers of requested and finished reports
+    std::atomic<pid_t> process_{0};            ///< the process that has the thread
 };
 
-std::atomic<bool> g_reports{false}; ///< a stream has begun
+std::atomic<bool> g_reports{false}; ///< whether a stream has started
 
 void report_rest() noexcept
 {
@@ -188,7 +188,7 @@ bool Losses::tell(const Stats& stats)
 
 } // namespace iio_stream::compat
 
-// The C library's versions run no destructors.
+// The C library's versions do not run destructors, so they would skip the last report.
 extern "C" {
 
 [[noreturn, gnu::visibility("default")]] void _exit(int status)

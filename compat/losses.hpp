@@ -23,17 +23,17 @@ public:
     {}
     ~Losses(); ///< without end(), reports nothing
 
-    /// Starts the reports. Says once for each device why samples come by read(), if they do.
+    /// Starts the reports. If samples are read by read(), prints the reason once for each device.
     void begin(const std::vector<Hop>& route);
-    /// Call before the stream is closed: `stats` is not called again.
+    /// Call it before the stream is closed. `stats` is not called again.
     void end();
-    /// What it has lost in all, after end().
+    /// Reports the final counters, after end().
     void report(const Stats& stats);
-    /// On the thread that reports. `all`: updates the metrics file even if nothing is new.
+    /// Called on the reporting thread. `all`: updates the metrics file even if nothing is new.
     void report_now(bool all);
 
 private:
-    bool tell(const Stats& stats); ///< whether there was something new
+    bool tell(const Stats& stats); ///< prints new losses; returns whether there were any
 
     std::string device_;
     std::function<Stats()> stats_;

@@ -26,7 +26,7 @@ Totals& totals()
     return *all;
 }
 
-// A program that streams is not stopped by a metrics file that cannot be written.
+// An error of the metrics file is printed once and does not stop the stream.
 void Totals::write(const std::string& file)
 try {
     std::vector<LabelledStats> pipelines;
@@ -39,7 +39,7 @@ try {
         std::fprintf(stderr, "iio-stream: metrics: %s\n", error.what());
 }
 
-// What has been added since `before`; a sink's underflows as one sink's.
+// Adds the increase since `before` to the totals. The underflows of all sinks are added up in one.
 void add(Stats& total, const Stats& before, const Stats& now)
 {
     const auto grow = [](std::uint64_t& sum, std::uint64_t old, std::uint64_t fresh) {
@@ -61,7 +61,7 @@ void add(Stats& total, const Stats& before, const Stats& now)
 
 Metrics::Metrics(std::string device) : device_(std::move(device))
 {
-    update({}); // the device is in the file from the buffer's start on
+    update({}); // the file names the device as soon as the buffer exists
 }
 
 void Metrics::update(const Stats& now)

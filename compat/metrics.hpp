@@ -7,9 +7,9 @@
 
 namespace iio_stream::compat {
 
-/// One stream's share of the process's metrics file, which counts by device: a program may open and
-/// close a device's buffer as often as it likes. Does nothing without IIO_STREAM_METRICS_FILE.
-/// Thread: any.
+/// Adds the counters of one stream to the metrics file of the process. The file has totals for each
+/// device, because a program can open a device's buffer several times. Does nothing without
+/// IIO_STREAM_METRICS_FILE. Thread: any.
 class Metrics {
 public:
     explicit Metrics(std::string device);
@@ -17,7 +17,7 @@ public:
 
 private:
     std::string device_;
-    Stats counted_; ///< of this stream, and in the file already
+    Stats counted_; ///< counters of this stream that are already in the file
 };
 
 } // namespace iio_stream::compat

@@ -13,9 +13,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Samples of the program on their way to a device. The program's buffer stays as it is across a
-/// push(), as with write(): some fill it once and push it again and again. So it is copied into the
-/// blocks, as write() copied it.
+/// Plays a program's samples on a device. push() copies the program's buffer into blocks, as
+/// libiio's write() does. The buffer must not change, because some programs fill it once and push
+/// it repeatedly.
 class Playback final : public Stream {
 public:
     Playback(Layout layout, std::size_t samples, bool cyclic)
@@ -38,11 +38,11 @@ public:
     {
         losses_.end();
         if (cyclic_ && !repeats_)
-            return; // it has not begun
+            return; // the stream has not started
         try {
-            writer_.stop(); // libiio does not wait for what was pushed, either
+            writer_.stop(); // like libiio, does not wait until the samples are played
             losses_.report(writer_.close().stats);
-        } catch (const Error&) { // for whom there is no one left
+        } catch (const Error&) { // there is nothing left to report it to
         }
     }
 
@@ -59,7 +59,7 @@ private:
     Uri endpoint(bool cyclic) const
     {
         Uri uri = layout_.endpoint();
-        uri.options.set("powerdown", "keep"); // as with libiio, it is the program's
+        uri.options.set("powerdown", "keep"); // as with libiio, the program controls it
         if (cyclic)
             uri.options.set("cyclic", "on");
         return uri;
@@ -69,7 +69,7 @@ private:
     Writer writer_;
     Losses losses_;
     bool cyclic_, repeats_ = false;
-    std::size_t begun_ = 0; ///< bytes of a push() for which there was no room in time
+    std::size_t begun_ = 0; ///< bytes that an incomplete push() has already written
 };
 
 ssize_t Playback::push(std::size_t bytes)
@@ -81,7 +81,7 @@ try {
     const std::span wanted = std::as_bytes(std::span(buffer_)).first(bytes).subspan(begun_);
     const std::size_t written = writer_.write(wanted, blocking_ ? timeout_of(layout_.device) : 0ns);
     if (written < wanted.size()) {
-        begun_ += written; // the next push() is of the same samples
+        begun_ += written; // the next push() continues with the same samples
         return cancelled_ ? -EBADF : blocking_ ? -ETIMEDOUT : -EAGAIN;
     }
     begun_ = 0;

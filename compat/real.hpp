@@ -5,8 +5,9 @@
 
 namespace iio_stream::compat {
 
-/// The function of that name in the machine's own libiio; ends the program if there is none. By
-/// path: what RTLD_NEXT finds depends on who loaded this library.
+/// Returns the function of that name in the machine's own libiio. Aborts the program if there is
+/// none. Opens the library by its path, because the result of RTLD_NEXT depends on how this library
+/// was loaded.
 void* real_symbol(const char* name) noexcept;
 
 /// The machine's own version of a function of iio.h: REAL(iio_buffer_push)(buffer).

@@ -7,7 +7,7 @@
 
 namespace iio_stream::compat {
 
-/// What `iio-stream run` was told, by its environment.
+/// The settings of `iio-stream run`, from the environment.
 struct Settings {
     bool quiet = false;       ///< IIO_STREAM_QUIET=1
     std::string path;         ///< IIO_STREAM_PATH=dmabuf|mmap|fileio|off; empty: auto
@@ -16,16 +16,17 @@ struct Settings {
     static const Settings& get();
 };
 
-// What libiio was told by the program and has no getters for. Thread: any.
+// Settings that the program has made in libiio, which has no getters for them. Thread: any.
 
 void note_timeout(const iio_context* context, unsigned ms);
 void note_kernel_buffers(const iio_device* device, unsigned count);
-/// The context will be destroyed: its address, and its devices', will be another's.
+/// Removes the settings of a context that is about to be destroyed. Its address and the addresses
+/// of its devices can be reused.
 void forget(const iio_context* context);
 
 /// The longest wait of a refill or a push.
 std::chrono::nanoseconds timeout_of(const iio_device* device);
-/// As many blocks as libiio would have for the device.
+/// The number of blocks that libiio would use for the device.
 unsigned kernel_buffers_of(const iio_device* device);
 
 } // namespace iio_stream::compat

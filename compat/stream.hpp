@@ -12,8 +12,8 @@
 
 namespace iio_stream::compat {
 
-/// What is behind one of the program's buffers. Errors are libiio's: a negative errno.
-/// Thread: one at a time; cancel() on any.
+/// The implementation of one of the program's buffers. As in libiio, errors are negative errno
+/// values. Thread: one at a time; cancel() on any.
 class Stream {
 public:
     explicit Stream(Layout layout) : layout_(std::move(layout)) {}
@@ -22,7 +22,7 @@ public:
     Stream& operator=(const Stream&) = delete;
 
     const Layout& layout() const noexcept { return layout_; }
-    /// The samples that the program has in its hands.
+    /// The samples that the program can access.
     std::span<char> samples() const noexcept { return samples_; }
     void set_blocking(bool blocking) noexcept { blocking_ = blocking; }
 
@@ -38,10 +38,11 @@ protected:
     std::atomic<bool> cancelled_ = false;
 };
 
-/// The engine's own deadline for a block: the program's timeout is that of refill() and push().
+/// The deadline of the engine for a block, which never passes. The program's timeout applies to
+/// refill() and push().
 inline constexpr std::chrono::nanoseconds kNever = std::chrono::hours(24 * 365);
 
-/// Buffers of so many samples, filled by the device or played by it. Throws Error.
+/// Make buffers of `samples` samples, filled by the device or played by it. Throw Error.
 std::unique_ptr<Stream> capture(Layout layout, std::size_t samples);
 std::unique_ptr<Stream> playback(Layout layout, std::size_t samples, bool cyclic);
 
