@@ -28,8 +28,7 @@ control::control(gr::basic_block& block, const std::string& endpoint, double sta
     block.message_port_register_out(pmt::mp("stats"));
     block.message_port_register_out(pmt::mp("async_msgs"));
     block.message_port_register_in(pmt::mp("command"));
-    block.set_msg_handler(pmt::mp("command"),
-                          [this](const pmt::pmt_t& command) { obey(command); });
+    block.set_msg_handler(pmt::mp("command"), [this](const pmt::pmt_t& command) { obey(command); });
 }
 
 void control::tune(const std::map<std::string, std::string>& options)
@@ -53,7 +52,7 @@ void control::obey(const pmt::pmt_t& command)
         if (wanted.chan && *wanted.chan >= d_channels.size())
             ios::fail_usage("chan=" + std::to_string(*wanted.chan) + ": the block has " +
                                 std::to_string(d_channels.size()) + " ports",
-                            "0 is the first, -1 all of them");
+                            "0 is the first port, -1 means all");
         if (wanted.chan)
             wanted.options.set("channels", d_channels[*wanted.chan]);
         const ios::Tuning tuning = set(wanted.options);
@@ -85,7 +84,8 @@ void control::warn(const std::vector<ios::Hop>& route)
 
 void control::fail(const ios::Error& error)
 {
-    // By spdlog: gr::logger wants text in GNU Radio 3.10.5 and a constant format in 3.10.12.
+    // Calls spdlog directly: gr::logger takes text in GNU Radio 3.10.5 and a constant format in
+    // 3.10.12.
     d_logger.d_logger->error("{}", error.what());
     say("error", error_dict(error));
 }
@@ -95,7 +95,7 @@ bool control::due()
     const clock::time_point now = clock::now();
     if (d_interval == clock::duration::zero() || now < d_next)
         return false;
-    d_next = std::max(d_next + d_interval, now); // what was missed is not made up for
+    d_next = std::max(d_next + d_interval, now); // missed messages are not sent later
     return true;
 }
 
@@ -104,7 +104,8 @@ void control::publish(const ios::Stats& stats)
     d_block.message_port_pub(pmt::mp("stats"), stats_dict(stats));
 }
 
-// The summary's error, not what work() has caught: that may be no more than that the stream is over.
+// Reports the error of the summary if there is one: the error that work() has caught may only say
+// that the stream has ended.
 void control::conclude(const ios::Summary& summary,
                        const pmt::pmt_t& end,
                        const std::optional<ios::Error>& failed)
@@ -125,19 +126,17 @@ std::string control::summary() const
     return d_summary;
 }
 
-void require_word(const char* name,
-                  const std::string& word,
-                  const std::vector<std::string>& known)
+void require_word(const char* name, const std::string& word, const std::vector<std::string>& known)
 {
     if (std::find(known.begin(), known.end(), word) == known.end())
-        ios::fail_usage(std::string(name) + "=" + word + " is not known",
+        ios::fail_usage(std::string(name) + "=" + word + " is not valid",
                         ios::suggest(word, known));
 }
 
 void require_item(size_t vlen, size_t bytes)
 {
     if (vlen == 0)
-        ios::fail_usage("vlen=0: an item has one sample at least");
+        ios::fail_usage("vlen=0: an item has at least one sample");
     if (vlen > INT_MAX / bytes)
         ios::fail_usage("vlen=" + std::to_string(vlen) + ": an item has less than 2 GiB");
 }
@@ -145,7 +144,7 @@ void require_item(size_t vlen, size_t bytes)
 size_t block_size(size_t samples, size_t sample_bytes)
 {
     if (samples > SIZE_MAX / sample_bytes)
-        ios::fail_usage("buffer_size=" + std::to_string(samples) + " is more than any memory holds");
+        ios::fail_usage("buffer_size=" + std::to_string(samples) + " exceeds the address space");
     return samples * sample_bytes;
 }
 

@@ -20,58 +20,58 @@
 namespace gr {
 namespace iio_stream {
 
-//! The longest wait in work(): after it the scheduler looks for messages, and for its own end.
+// The longest wait in work(). The scheduler handles messages and checks for its end only between
+// calls.
 inline constexpr std::chrono::milliseconds patience{ 50 };
 
-//! How a radio was retuned, and when: CLOCK_MONOTONIC.
+//! A retuning: its time by CLOCK_MONOTONIC, in ns, and the new settings.
 struct change {
     int64_t ns;
     ::iio_stream::Tuning tuning;
 };
 
 /*!
- * \brief What source and sink have in common: their message ports stats, command and async_msgs,
- * tuning, and the account of the last run.
+ * \brief The common parts of source and sink: the message ports stats, command and async_msgs,
+ * tuning, and the summary of the last run.
  *
- * Thread: tune(), take_change() and summary() any, the others the block's.
+ * Thread: any for tune(), take_change() and summary(); the block's thread for the others.
  */
-class control
-{
+class control {
 public:
     //! Registers the ports of the block.
     control(gr::basic_block& block, const std::string& endpoint, double stats_interval);
 
-    //! The channels of each port, by their names, with commas between them.
+    //! Sets the names of each port's channels, separated by commas.
     void set_channels(std::vector<std::string> channels) { d_channels = std::move(channels); }
-    //! Throws the library's Error.
+    //! Tunes the radio. Throws the library's Error.
     void tune(const std::map<std::string, std::string>& options);
-    //! The last change since the last call.
+    //! Returns the last retuning since the last call.
     std::optional<change> take_change();
 
-    //! A pair, what and a dictionary, to async_msgs.
+    //! Sends the pair of `what` and a dictionary to async_msgs.
     void say(const char* what, const pmt::pmt_t& dict);
-    //! Logs the dangers of the route's mechanisms. Call it before the stream starts.
+    //! Logs the warnings of the route. Call it before the stream starts.
     void warn(const std::vector<::iio_stream::Hop>& route);
-    //! What keeps a stream from beginning, to async_msgs and to the log.
+    //! Sends an error to async_msgs and to the log.
     void fail(const ::iio_stream::Error& error);
 
     bool is_device() const { return d_is_device; }
-    //! Whether the next statistics are due: once every interval.
+    //! Returns true once every interval, when the next statistics are due.
     bool due();
     void publish(const ::iio_stream::Stats& stats);
-    //! At the stream's end: its statistics, what ended it (else `failed`, of the block's own) and `end`
-    //! to async_msgs.
+    // Reports the end of the stream: its statistics, the error that ended it (`failed`, an error of
+    // the block itself, if the summary has none), and `end` to async_msgs.
     void conclude(const ::iio_stream::Summary& summary,
                   const pmt::pmt_t& end,
                   const std::optional<::iio_stream::Error>& failed);
-    //! Of the last run, as JSON.
+    //! The summary of the last run, as JSON.
     std::string summary() const;
 
 private:
     using clock = std::chrono::steady_clock;
 
     ::iio_stream::Tuning set(const ::iio_stream::Options& options);
-    //! A message to the port command: done or refused, async_msgs has the answer.
+    //! Handles a message to the port command, and sends the answer to async_msgs.
     void obey(const pmt::pmt_t& command);
 
     gr::basic_block& d_block;
@@ -86,14 +86,13 @@ private:
     std::string d_summary;
 };
 
-//! For a block's parameter that is one of several words: throws a usage Error that names the nearest.
-void require_word(const char* name,
-                  const std::string& word,
-                  const std::vector<std::string>& known);
+// Checks a parameter with several possible words. Throws a usage Error that suggests the nearest
+// word.
+void require_word(const char* name, const std::string& word, const std::vector<std::string>& known);
 //! Throws a usage Error if an item, or a block of that many samples, is larger than possible.
 void require_item(size_t vlen, size_t bytes);
 size_t block_size(size_t samples, size_t sample_bytes);
-//! CLOCK_MONOTONIC, which the library's times are of.
+//! The time by CLOCK_MONOTONIC, in ns, as in the library.
 int64_t monotonic_ns();
 
 } // namespace iio_stream

@@ -36,22 +36,23 @@ std::string text_of(const pmt::pmt_t& value)
                         : "");
 }
 
-// Other commands of gr-uhd, in the same dictionaries. True: there is nothing to set.
+// Handles the other keys of gr-uhd's commands. Returns true if there is nothing to set.
 bool is_understood(const std::string& word, const pmt::pmt_t& value)
 {
     const bool none = pmt::is_null(value);
-    if (word == "mboard" || word == "chan") // take_chan() has looked at the latter
+    if (word == "mboard" || word == "chan") // order_of() handles chan
         return true;
     if (word == "lo_offset") {
-        if (none || (pmt::is_real(value) || pmt::is_integer(value) ? pmt::to_double(value) == 0 : false))
+        if (none ||
+            (pmt::is_real(value) || pmt::is_integer(value) ? pmt::to_double(value) == 0 : false))
             return true;
         ios::fail_usage("lo_offset=" + pmt::write_string(value) + " is not possible",
-                        "there is no mixer after the converter to make up for it");
+                        "there is no digital mixer to compensate for it");
     }
     if (word == "time") {
         if (none)
             return true;
-        ios::fail_usage("a command is done at once, not at a time", "leave out time");
+        ios::fail_usage("a command is executed at once, not at a given time", "leave out time");
     }
     return false;
 }
@@ -59,9 +60,10 @@ bool is_understood(const std::string& word, const pmt::pmt_t& value)
 void add(ios::Options& options, const pmt::pmt_t& key, const pmt::pmt_t& value)
 {
     if (!pmt::is_symbol(key))
-        ios::fail_usage("the option " + pmt::write_string(key) + " is no text");
+        ios::fail_usage("the option " + pmt::write_string(key) + " is not text");
     const std::string word = pmt::symbol_to_string(key);
-    if (word == "tune" && pmt::is_tuple(value) && pmt::length(value) == 2) { // gr-uhd's: also an offset
+    if (word == "tune" && pmt::is_tuple(value) &&
+        pmt::length(value) == 2) { // as in gr-uhd, with an offset
         (void)is_understood("lo_offset", pmt::tuple_ref(value, 1));
         options.set("frequency", text_of(pmt::tuple_ref(value, 0)));
         return;
@@ -144,14 +146,14 @@ ios::Options options_of(const std::map<std::string, std::string>& words)
     return options;
 }
 
-// -1, or nothing, is all channels, as for gr-uhd.
+// As in gr-uhd, -1 or no value means all channels.
 std::optional<size_t> chan_of(const pmt::pmt_t& value)
 {
     if (pmt::is_null(value))
         return std::nullopt;
     if (!pmt::is_integer(value) || pmt::to_long(value) < -1)
-        ios::fail_usage("chan=" + pmt::write_string(value) + " is the number of no channel",
-                        "-1 is all of them");
+        ios::fail_usage("chan=" + pmt::write_string(value) + " is not a valid channel number",
+                        "-1 means all channels");
     const long chan = pmt::to_long(value);
     return chan < 0 ? std::nullopt : std::optional<size_t>(chan);
 }
@@ -173,7 +175,8 @@ order order_of(const pmt::pmt_t& command)
     } else if (pmt::is_pair(command)) {
         add(found.options, pmt::car(command), pmt::cdr(command));
     } else {
-        ios::fail_usage("the command " + pmt::write_string(command) + " is no dictionary or pair");
+        ios::fail_usage("the command " + pmt::write_string(command) +
+                        " is not a dictionary or pair");
     }
     if (found.options.values().empty())
         ios::fail_usage("the command is empty", "a dictionary of options and values");

@@ -13,27 +13,29 @@
 namespace gr {
 namespace iio_stream {
 
-// The library's words as dictionaries whose keys are the same words; what is not known is PMT_NIL.
+// Convert structures of the library to dictionaries whose keys are the names of the members.
+// Unknown values are PMT_NIL.
 pmt::pmt_t gap_dict(const ::iio_stream::Gap& gap);
 pmt::pmt_t stats_dict(const ::iio_stream::Stats& stats);
 pmt::pmt_t tuning_dict(const ::iio_stream::Tuning& tuning);
 pmt::pmt_t error_dict(const ::iio_stream::Error& error);
 pmt::pmt_t end_dict(const ::iio_stream::Summary& summary);
 
-//! What a command asks for.
+//! The request in a command.
 struct order {
     ::iio_stream::Options options;
-    std::optional<size_t> chan; //!< the block's port whose channels are meant; else all
+    std::optional<size_t> chan; //!< the port to whose channels it applies; no value: all
 };
-//! Of a dictionary, or a pair, of options and values, or a tuple, as gr-uhd takes them: "freq" is
-//! frequency, "tune" too, with an offset, and "chan" a port. Throws a usage Error.
+// Parses a command: a dictionary or a pair of options and values, or a tuple, as in gr-uhd. "freq"
+// means frequency, "tune" is a frequency with an offset, and "chan" is a port. Throws a usage
+// Error.
 order order_of(const pmt::pmt_t& command);
 
 ::iio_stream::Options options_of(const std::map<std::string, std::string>& words);
 
-//! One more entry.
+//! Returns a dictionary with one more entry.
 pmt::pmt_t with(const pmt::pmt_t& dict, const char* key, const pmt::pmt_t& value);
-//! An entry that may be unknown.
+//! Converts a number; PMT_NIL if it is unknown.
 pmt::pmt_t known(uint64_t value);
 
 } // namespace iio_stream

@@ -16,7 +16,8 @@ namespace iio_stream {
 
 namespace ios = ::iio_stream;
 
-static_assert(std::endian::native == std::endian::little, "the formats of the ports say so");
+static_assert(std::endian::native == std::endian::little,
+              "the formats of the ports are little-endian");
 
 namespace {
 
@@ -25,7 +26,7 @@ const std::array<port_type, 4> types{ { { "fc32", "cf32_le", true, 8 },
                                         { "f32", "rf32_le", false, 4 },
                                         { "s16", "ri16_le", false, 2 } } };
 
-// Some channels of larger samples.
+// Returns the format of some channels within the samples of `whole`.
 ios::Format part_of(const ios::Format& whole, const std::vector<ios::Channel>& channels)
 {
     ios::Format part = whole;
@@ -33,23 +34,24 @@ ios::Format part_of(const ios::Format& whole, const std::vector<ios::Channel>& c
     return part;
 }
 
-// An I/Q pair; or two of a list of scan types, which cannot say what they are.
+// Returns whether two channels are an I/Q pair, or come from a list of scan types, which does not
+// say which channels are pairs.
 bool is_pair(const ios::Channel& i, const ios::Channel& q)
 {
     const auto is_nameless = [](const ios::Channel& channel) {
         return channel.component == ios::Component::real && channel.id.starts_with("channel");
     };
-    return (i.component == ios::Component::in_phase &&
-            q.component == ios::Component::quadrature) ||
+    return (i.component == ios::Component::in_phase && q.component == ios::Component::quadrature) ||
            (is_nameless(i) && is_nameless(q));
 }
 
 bool is_plain(const ios::Format& format)
 {
     const ios::ScanType s16; // little-endian, all 16 bits of 16
-    return std::all_of(format.channels.begin(), format.channels.end(), [&](const ios::Channel& c) {
-               return c.type == s16;
-           }) && format.sample_bytes == 2 * format.channels.size();
+    return std::all_of(format.channels.begin(),
+                       format.channels.end(),
+                       [&](const ios::Channel& c) { return c.type == s16; }) &&
+           format.sample_bytes == 2 * format.channels.size();
 }
 
 } // namespace
@@ -62,7 +64,7 @@ const port_type& port_type::of(const std::string& name)
             return type;
         known.push_back(type.name);
     }
-    ios::fail_usage("type '" + name + "' is not known", ios::suggest(name, known));
+    ios::fail_usage("type '" + name + "' is not valid", ios::suggest(name, known));
 }
 
 ports::ports(const ios::Format& stream, const port_type& type, direction way)
@@ -76,20 +78,21 @@ ports::ports(const ios::Format& stream, const port_type& type, direction way)
                              std::to_string(left.size()) + " channels of " + stream.name() +
                              " are not I/Q pairs";
     if (left.empty() || left.size() % type.channels() != 0)
-        ios::fail_usage(what, "f32 and s16 have a port for each channel; select channels with channels=");
+        ios::fail_usage(what,
+                        "f32 and s16 have a port for each channel; select channels with channels=");
     for (size_t first = 0; first < left.size(); first += type.channels()) {
         if (type.complex && !is_pair(left[first], left[first + 1]))
-            ios::fail_usage(what,
-                            "f32 and s16 have a port for each channel; iq=on takes a device's "
-                            "channels two and two");
+            ios::fail_usage(
+                what,
+                "f32 and s16 have a port for each channel; iq=on makes pairs of a device's "
+                "channels");
         const auto begin = left.begin() + static_cast<std::ptrdiff_t>(first);
         const auto end = begin + static_cast<std::ptrdiff_t>(type.channels());
         std::string& names = d_channels.emplace_back(begin->id);
         for (auto next = begin + 1; next != end; ++next)
             names += "," + next->id;
         const ios::Format inside = part_of(stream, { begin, end });
-        const ios::Format item =
-            ios::Format::parse(type.format, std::to_string(type.channels()));
+        const ios::Format item = ios::Format::parse(type.format, std::to_string(type.channels()));
         if (way == direction::out_of_blocks)
             d_converters.emplace_back(inside, item);
         else
@@ -102,14 +105,13 @@ ports::ports(const ios::Format& stream, const port_type& type, direction way)
 
 void ports::take(size_t port, const std::byte* block, void* items, size_t samples) const
 {
-    if (d_plain) // VOLK knows this CPU: a quarter of the library's instructions, with AVX2
+    if (d_plain) // VOLK is optimized for the CPU: with AVX2, a quarter of the library's instructions
         return volk_16i_s32f_convert_32f(static_cast<float*>(items),
                                          reinterpret_cast<const int16_t*>(block),
                                          32768.0F,
                                          static_cast<unsigned>(samples * d_sample_bytes / 2));
-    d_converters[port].convert(
-        std::span(block, samples * d_sample_bytes),
-        std::span(static_cast<std::byte*>(items), samples * d_item_bytes));
+    d_converters[port].convert(std::span(block, samples * d_sample_bytes),
+                               std::span(static_cast<std::byte*>(items), samples * d_item_bytes));
 }
 
 void ports::put(size_t port, const void* items, std::byte* block, size_t samples) const

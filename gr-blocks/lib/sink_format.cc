@@ -16,7 +16,7 @@ bool is_chosen(const std::string& channels, const std::string& id)
     return channels.empty() || ("," + channels + ",").find("," + id + ",") != std::string::npos;
 }
 
-// What the device's own channels are.
+// Returns the format of the device's selected output channels.
 ios::Format device_format(const ios::Uri& address)
 {
     ios::Format format;
@@ -38,16 +38,16 @@ ios::Format device_format(const ios::Uri& address)
 ios::Format sink_format(const sink_settings& settings, const port_type& type)
 {
     if (settings.ports == 0)
-        ios::fail_usage("ports=0: a sink has one at least");
+        ios::fail_usage("ports=0: a sink has at least one port");
     require_item(settings.vlen, type.bytes);
     if (!(settings.sample_rate >= 0 && settings.sample_rate <= 1e12))
         ios::fail_usage("sample_rate=" + std::to_string(settings.sample_rate) +
                         ": samples per second, 0 for unknown");
     const ios::Uri address = ios::Uri::parse(settings.endpoint);
     const std::string channels = std::to_string(settings.ports * type.channels());
-    ios::Format format = !settings.format.empty() ? ios::Format::parse(settings.format, channels)
-                         : address.scheme == "iio"  ? device_format(address)
-                                                    : ios::Format::parse(type.format, channels);
+    ios::Format format = !settings.format.empty()  ? ios::Format::parse(settings.format, channels)
+                         : address.scheme == "iio" ? device_format(address)
+                                                   : ios::Format::parse(type.format, channels);
     format.sample_rate = settings.sample_rate;
     return format;
 }

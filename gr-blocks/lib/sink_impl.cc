@@ -15,8 +15,8 @@ namespace ios = ::iio_stream;
 
 namespace {
 
-constexpr int64_t look_every_ns = 100'000'000; // at underflows
-// A device's blocks end at a multiple of this many bytes: no DMA needs more.
+constexpr int64_t look_every_ns = 100'000'000; // interval of the checks for underflows
+// Blocks for a device end at a multiple of this many bytes; no DMA needs a larger alignment.
 constexpr size_t device_align = 64;
 
 ios::Writer open_writer(const sink_settings& settings, const port_type& type)
@@ -56,9 +56,8 @@ sink::sptr sink::make(const std::string& endpoint,
 }
 
 sink_impl::sink_impl(const sink_settings& settings)
-    : gr::sync_block("iio_stream_sink",
-                     gr::io_signature::make(0, 0, 0),
-                     gr::io_signature::make(0, 0, 0)),
+    : gr::sync_block(
+          "iio_stream_sink", gr::io_signature::make(0, 0, 0), gr::io_signature::make(0, 0, 0)),
       d_settings(settings),
       d_type(port_type::of(settings.type)),
       d_writer(open_writer(settings, d_type)),
@@ -68,8 +67,9 @@ sink_impl::sink_impl(const sink_settings& settings)
 {
     d_control.set_channels(d_ports.channels());
     if (d_ports.count() != settings.ports)
-        ios::fail_usage(settings.endpoint + " has " + std::to_string(d_ports.count()) + " ports of " +
-                            settings.type + ", not " + std::to_string(settings.ports),
+        ios::fail_usage(settings.endpoint + " has " + std::to_string(d_ports.count()) +
+                            " ports of " + settings.type + ", not " +
+                            std::to_string(settings.ports),
                         "select channels with channels=");
     const auto count = static_cast<int>(settings.ports);
     const size_t item_bytes = d_type.bytes * settings.vlen;
@@ -92,7 +92,7 @@ try {
     return true;
 }
 
-// Waits until all has reached its place.
+// Waits until all samples have reached their destination, and reports the end of the stream.
 void sink_impl::conclude()
 {
     if (!std::exchange(d_running, false))
@@ -107,7 +107,7 @@ void sink_impl::conclude()
     d_control.conclude(summary, end_dict(summary), d_failed);
 }
 
-// Called by the scheduler from a destructor, at the end of the input, too: nothing may be thrown.
+// Must not throw: the scheduler calls it from a destructor, also at the end of the input.
 bool sink_impl::stop()
 try {
     conclude();
@@ -117,9 +117,7 @@ try {
     return false;
 }
 
-int sink_impl::work(int noutput_items,
-                    gr_vector_const_void_star& input_items,
-                    gr_vector_void_star&)
+int sink_impl::work(int noutput_items, gr_vector_const_void_star& input_items, gr_vector_void_star&)
 {
     size_t used = 0;
     try {
@@ -145,10 +143,11 @@ size_t sink_impl::consume(size_t items, gr_vector_const_void_star& in)
     find_ends(items);
     size_t used = 0;
     while (used < items && (d_block || fetch(used == 0))) {
-        size_t few = std::min(items - used, (d_block->data->bytes().size() - d_block->bytes) / item);
+        size_t few =
+            std::min(items - used, (d_block->data->bytes().size() - d_block->bytes) / item);
         const uint64_t next = nitems_read(0) + used;
         while (!d_ends.empty() && d_ends.front() <= next)
-            d_ends.erase(d_ends.begin()); // a length that another tag contradicted
+            d_ends.erase(d_ends.begin()); // another tag has contradicted this length
         if (!d_ends.empty())
             few = std::min<uint64_t>(few, d_ends.front() - next);
         for (size_t port = 0; port < d_ports.count(); ++port) {
@@ -168,7 +167,7 @@ size_t sink_impl::consume(size_t items, gr_vector_const_void_star& in)
     return used;
 }
 
-// An empty block; none if none came back in time, or the stream has ended.
+// Gets an empty block. Returns false if none became free in time, or if the stream has ended.
 bool sink_impl::fetch(bool wait)
 {
     auto empty = d_writer.take(wait ? patience : std::chrono::milliseconds(0));
@@ -185,14 +184,14 @@ bool sink_impl::fetch(bool wait)
 
 void sink_impl::put()
 {
-    d_block->data.reset(); // the CPU is done with it
+    d_block->data.reset(); // ends the CPU's access
     ios::EmptyBlock full = std::move(d_block->empty);
     const size_t bytes = d_block->bytes;
     d_block.reset();
     d_writer.put(std::move(full), bytes / d_ports.sample_bytes());
 }
 
-// Bursts end with tx_eob; packets where their length says.
+// Finds the ends of bursts (tx_eob) and of packets (length_tag).
 void sink_impl::find_ends(size_t items)
 {
     std::vector<gr::tag_t> tags;
@@ -200,15 +199,17 @@ void sink_impl::find_ends(size_t items)
     for (const gr::tag_t& tag : tags) {
         if (pmt::eq(tag.key, pmt::mp("tx_eob")) && pmt::is_true(tag.value))
             d_ends.push_back(tag.offset + 1);
-        else if (!d_settings.length_tag.empty() && pmt::eq(tag.key, pmt::mp(d_settings.length_tag)) &&
-                 pmt::is_integer(tag.value) && pmt::to_long(tag.value) > 0)
+        else if (!d_settings.length_tag.empty() &&
+                 pmt::eq(tag.key, pmt::mp(d_settings.length_tag)) && pmt::is_integer(tag.value) &&
+                 pmt::to_long(tag.value) > 0)
             d_ends.push_back(tag.offset + static_cast<uint64_t>(pmt::to_long(tag.value)));
     }
-    std::sort(d_ends.begin(), d_ends.end()); // what a call did not use is seen again by the next
+    std::sort(d_ends.begin(), d_ends.end()); // the next call sees the tags of unused items again
     d_ends.erase(std::unique(d_ends.begin(), d_ends.end()), d_ends.end());
 }
 
-// What there is goes at once; on a device with silence up to where a DMA can end.
+// Sends the partly filled block at once. For a device, it is padded with zeros to the alignment of
+// its DMA.
 void sink_impl::end_burst()
 {
     d_ends.erase(d_ends.begin());

@@ -13,7 +13,7 @@
 namespace gr {
 namespace iio_stream {
 
-//! What a sink was made with.
+//! The parameters of a sink.
 struct sink_settings {
     std::string endpoint, type;
     size_t ports, vlen;
@@ -24,11 +24,11 @@ struct sink_settings {
     double stats_interval;
 };
 
-//! The format of a sink's stream: as requested, the device's own, or that of the ports.
+// Returns the format of a sink's stream: the requested one, or that of the device, or that of the
+// ports.
 ::iio_stream::Format sink_format(const sink_settings& settings, const port_type& type);
 
-class sink_impl : public sink
-{
+class sink_impl : public sink {
 public:
     explicit sink_impl(const sink_settings& settings);
 
@@ -39,13 +39,17 @@ public:
              gr_vector_void_star& output_items) override;
 
     std::string format() const override { return d_format; }
-    void tune(const std::map<std::string, std::string>& options) override { d_control.tune(options); }
+    void tune(const std::map<std::string, std::string>& options) override
+    {
+        d_control.tune(options);
+    }
     std::string summary() const override { return d_control.summary(); }
 
 private:
     //! A block that is being filled.
     struct block {
-        explicit block(::iio_stream::EmptyBlock taken) : empty(std::move(taken)), data(std::in_place, empty)
+        explicit block(::iio_stream::EmptyBlock taken)
+            : empty(std::move(taken)), data(std::in_place, empty)
         {
         }
         ::iio_stream::EmptyBlock empty;
@@ -70,12 +74,12 @@ private:
 
     std::optional<block> d_block;
     std::vector<uint64_t> d_ends; //!< items after which a burst or packet ends
-    uint64_t d_underflows = 0;    //!< that were reported
-    int64_t d_look_ns = 0;        //!< when for more of them
-    bool d_burst_ended = false;   //!< since then
+    uint64_t d_underflows = 0;    //!< number of underflows that were reported
+    int64_t d_look_ns = 0;        //!< time of the next check for underflows
+    bool d_burst_ended = false;   //!< whether a burst has ended since the last report
     bool d_running = false;
     bool d_over = false;
-    std::optional<::iio_stream::Error> d_failed; //!< in work()
+    std::optional<::iio_stream::Error> d_failed; //!< caught in work()
 };
 
 } // namespace iio_stream

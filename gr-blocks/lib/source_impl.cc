@@ -15,9 +15,10 @@ namespace ios = ::iio_stream;
 
 namespace {
 
-// A tagged-stream block must have room for a packet, hence blocks are smaller then.
+// Samples per block with packet_len: the buffer of a tagged-stream block must have room for a
+// packet.
 constexpr size_t packet_samples = 8192;
-// Items of output buffer: 20 ms, within these bounds.
+// Bounds for the size of the output buffer in items, which is otherwise 20 ms.
 constexpr double least_items = 8192, most_items = 131072;
 
 ios::Reader open_reader(const source_settings& settings)
@@ -26,10 +27,10 @@ ios::Reader open_reader(const source_settings& settings)
     config.source = settings.endpoint;
     config.blocks = settings.buffers;
     config.samples = settings.samples;
-    const size_t samples = settings.buffer_size != 0       ? settings.buffer_size
+    const size_t samples = settings.buffer_size != 0     ? settings.buffer_size
                            : settings.packet_len.empty() ? 0
-                                                           : packet_samples;
-    if (samples != 0) // what a sample takes is the endpoint's to say
+                                                         : packet_samples;
+    if (samples != 0) // only the opened endpoint knows the size of a sample
         config.block_size = block_size(samples, ios::Reader(config).format().sample_bytes);
     return ios::Reader(config);
 }
@@ -59,21 +60,13 @@ source::sptr source::make(const std::string& endpoint,
                           uint64_t samples,
                           double stats_interval)
 {
-    return gnuradio::make_block_sptr<source_impl>(source_settings{ endpoint,
-                                                                   type,
-                                                                   vlen,
-                                                                   on_gap,
-                                                                   packet_len,
-                                                                   buffer_size,
-                                                                   buffers,
-                                                                   samples,
-                                                                   stats_interval });
+    return gnuradio::make_block_sptr<source_impl>(source_settings{
+        endpoint, type, vlen, on_gap, packet_len, buffer_size, buffers, samples, stats_interval });
 }
 
 source_impl::source_impl(const source_settings& settings)
-    : gr::sync_block("iio_stream_source",
-                     gr::io_signature::make(0, 0, 0),
-                     gr::io_signature::make(0, 0, 0)),
+    : gr::sync_block(
+          "iio_stream_source", gr::io_signature::make(0, 0, 0), gr::io_signature::make(0, 0, 0)),
       d_settings(checked(settings)),
       d_type(port_type::of(settings.type)),
       d_reader(open_reader(settings)),
@@ -91,7 +84,7 @@ source_impl::source_impl(const source_settings& settings)
     d_events.reserve(8 * ios::kMaxGaps);
 
     const double wanted = std::clamp(d_rate / 50, least_items, most_items);
-    const size_t packet = settings.packet_len.empty()       ? 0
+    const size_t packet = settings.packet_len.empty() ? 0
                           : settings.buffer_size == 0 ? packet_samples
                                                       : settings.buffer_size;
     const size_t least = std::max(static_cast<size_t>(wanted), 2 * packet);
@@ -111,7 +104,7 @@ try {
     d_reader.start();
     d_running = true;
     if (d_reader.format().name() != d_format)
-        ios::fail_usage(d_settings.endpoint + " has other samples than before: " +
+        ios::fail_usage(d_settings.endpoint + " has changed its sample format: " +
                         d_reader.format().name() + ", not " + d_format);
     d_tuning = d_reader.tuning();
     d_rate = rate_of(d_reader);
@@ -125,8 +118,8 @@ try {
     return true;
 }
 
-// How the stream ended. Its messages arrive only if work() has them sent before it says that
-// it is done: the blocks that would hear them end with it.
+// Reports the end of the stream. The messages arrive only if they are sent before work() returns
+// WORK_DONE, because the blocks that receive them end with this one.
 void source_impl::conclude()
 {
     if (!std::exchange(d_running, false))
@@ -134,14 +127,15 @@ void source_impl::conclude()
     d_block.reset();
     const ios::Summary summary = d_reader.close();
     if (d_part != 0)
-        d_logger->d_logger->warn("{} samples at the end fill no item of {}", d_part, d_settings.vlen);
+        d_logger->d_logger->warn(
+            "{} samples at the end do not fill an item of {}", d_part, d_settings.vlen);
     pmt::pmt_t end = with(end_dict(summary), "left_over", pmt::from_uint64(d_part));
     if (d_ended != nullptr)
         end = with(end, "ended", pmt::mp(d_ended));
     d_control.conclude(summary, end, d_failed);
 }
 
-// Called by the scheduler from a destructor: nothing may be thrown.
+// Must not throw: the scheduler calls it from a destructor.
 bool source_impl::stop()
 try {
     conclude();
@@ -185,7 +179,7 @@ void source_impl::produce(uint64_t wanted, gr_vector_void_star& out)
     }
 }
 
-// The next block; none if the stream has ended, or nothing came in time.
+// Gets the next block. Returns false if none arrived in time, or if the stream has ended.
 bool source_impl::fetch(bool wait)
 {
     auto filled = d_reader.next(wait ? patience : std::chrono::milliseconds(0));

@@ -14,7 +14,7 @@
 namespace gr {
 namespace iio_stream {
 
-//! What a source was made with.
+//! The parameters of a source.
 struct source_settings {
     std::string endpoint, type;
     size_t vlen;
@@ -25,11 +25,10 @@ struct source_settings {
 };
 
 /*!
- * Samples are counted as the Reader counts them: delivered since the stream's start (d_next). Items
- * are counted by GNU Radio; the item that is being made is nitems_written(0) + d_made.
+ * The source block. d_next counts the samples that were delivered since the stream's start, like
+ * the Reader. GNU Radio counts items; the current item is nitems_written(0) + d_made.
  */
-class source_impl : public source
-{
+class source_impl : public source {
 public:
     explicit source_impl(const source_settings& settings);
 
@@ -41,11 +40,14 @@ public:
 
     std::string format() const override { return d_format; }
     double sample_rate() const override { return d_rate; }
-    void tune(const std::map<std::string, std::string>& options) override { d_control.tune(options); }
+    void tune(const std::map<std::string, std::string>& options) override
+    {
+        d_control.tune(options);
+    }
     std::string summary() const override { return d_control.summary(); }
 
 private:
-    //! A block whose samples are being handed on.
+    //! The block whose samples are being written to the outputs.
     struct block {
         explicit block(::iio_stream::Block given) : filled(std::move(given)), data(filled) {}
         ::iio_stream::Block filled;
@@ -57,8 +59,8 @@ private:
         enum class kind { gap_begins, gap_ends, tuned } what;
         uint64_t at;
         ::iio_stream::Gap gap{};
-        uint64_t before = 0; //!< samples from a gap's begin to this place, where that had gone already
-        uint64_t span = 0;   //!< samples from this place to the gap's end
+        uint64_t before = 0; //!< samples from the gap's begin to `at`, if they were already written
+        uint64_t span = 0;   //!< samples from `at` to the gap's end
     };
 
     void conclude();
@@ -83,28 +85,29 @@ private:
     const source_settings d_settings;
     const port_type& d_type;
     ::iio_stream::Reader d_reader;
-    const std::string d_format; //!< that the ports were made for
+    const std::string d_format; //!< the format for which the ports were made
     const ports d_ports;
     control d_control;
     const pmt::pmt_t d_id;
 
-    ::iio_stream::Tuning d_tuning, d_tuned; //!< of the next sample; after the next event
-    std::atomic<double> d_rate; //!< 0: unknown
-    int64_t d_to_utc_ns = 0; //!< from CLOCK_MONOTONIC
+    ::iio_stream::Tuning d_tuning,
+        d_tuned;                //!< settings of the next sample; and after the next retuning
+    std::atomic<double> d_rate; //!< samples per second; 0: unknown
+    int64_t d_to_utc_ns = 0;    //!< offset from CLOCK_MONOTONIC to UTC
     std::optional<block> d_block;
-    std::vector<event> d_events; //!< in their order
-    std::optional<change> d_change; //!< after the last block
-    uint64_t d_next = 0;
-    uint64_t d_zeros = 0; //!< to be written in the place of what is missing
-    uint64_t d_made = 0;  //!< items by this work()
-    size_t d_part = 0;    //!< samples of the item that is begun
-    std::vector<std::vector<std::byte>> d_begun; //!< that item, for each port
-    bool d_untold = true;    //!< rx_time and the like are due on the next sample
-    bool d_unpacked = true;  //!< a packet begins with the next sample
+    std::vector<event> d_events;    //!< in the order of their places
+    std::optional<change> d_change; //!< a retuning that takes effect after the last block
+    uint64_t d_next = 0;            //!< position of the next sample
+    uint64_t d_zeros = 0;           //!< zeros still to be written in place of lost samples
+    uint64_t d_made = 0;            //!< items made by this call of work()
+    size_t d_part = 0;              //!< samples in the incomplete item
+    std::vector<std::vector<std::byte>> d_begun; //!< the incomplete item, for each port
+    bool d_untold = true;   //!< rx_time and the like are due on the next sample
+    bool d_unpacked = true; //!< a packet begins with the next sample
     bool d_running = false;
     bool d_over = false;
-    std::optional<::iio_stream::Error> d_failed; //!< in work()
-    const char* d_ended = nullptr; //!< by this block, and why
+    std::optional<::iio_stream::Error> d_failed; //!< caught in work()
+    const char* d_ended = nullptr;               //!< the reason if this block ended the stream
 };
 
 } // namespace iio_stream

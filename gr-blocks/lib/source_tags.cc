@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// What the source does between the samples, and how samples become items.
+// The events of the source between samples, and the conversion of samples to items.
 #include "messages.h"
 #include "source_impl.h"
 
@@ -18,14 +18,16 @@ constexpr int64_t second_ns = 1'000'000'000;
 
 } // namespace
 
-// In the order of their places, and of their coming where those are the same.
+// Inserts an event. Events are sorted by place; events at the same place stay in the order of
+// insertion.
 void source_impl::expect(event expected)
 {
     const auto later = [&](const event& other) { return other.at > expected.at; };
     d_events.insert(std::find_if(d_events.begin(), d_events.end(), later), expected);
 }
 
-// A gap that became known late may have begun in an earlier block: then it is reported here.
+// Adds the events of the block's gaps. A gap that was detected late and began in an earlier block
+// is reported at the begin of this block.
 void source_impl::expect_gaps()
 {
     const ios::Block& filled = d_block->filled;
@@ -39,7 +41,8 @@ void source_impl::expect_gaps()
     }
 }
 
-// The first sample taken after the radio was retuned, by the time of the block's last.
+// Adds the event of a retuning before the first sample taken after it, which is computed from the
+// time of the block's last sample.
 void source_impl::expect_change()
 {
     if (auto made = d_control.take_change())
@@ -47,7 +50,7 @@ void source_impl::expect_change()
     if (!d_change)
         return;
     const ios::Time& time = d_block->filled.time();
-    uint64_t at = d_next; // where times or rate are unknown: nothing better
+    uint64_t at = d_next; // the best estimate if the times or the rate are unknown
     if (time.ns != 0 && time.clock == ios::Clock::monotonic && d_rate > 0) {
         if (time.ns < d_change->ns)
             return;
@@ -86,12 +89,12 @@ void source_impl::handle_event()
         d_tuning = d_tuned;
         d_rate = d_tuning.rate.value_or(d_rate);
         d_untold = true;
-        return; // the packet goes on
+        return; // the packet continues
     }
     d_unpacked = true;
 }
 
-// Samples that come without a gap: of the block, or zeros.
+// Returns the number of the next samples up to a gap: samples of the block, or zeros.
 uint64_t source_impl::until_gap() const
 {
     if (d_zeros != 0)
@@ -132,7 +135,7 @@ size_t source_impl::write_items(gr_vector_void_star& out, size_t room, uint64_t 
         advance(items * vlen);
         return items;
     }
-    // A vector that blocks share, or that has a gap in it.
+    // The item extends over several blocks, or contains a gap.
     const auto few = static_cast<size_t>(std::min<uint64_t>(vlen - d_part, samples));
     for (size_t port = 0; port < d_ports.count(); ++port)
         copy(port, d_begun[port].data() + d_part * d_type.bytes, few);
@@ -175,9 +178,9 @@ void source_impl::tag(const pmt::pmt_t& key, const pmt::pmt_t& value)
         add_item_tag(static_cast<unsigned>(port), item(), key, value, d_id);
 }
 
-// As gr-uhd does: full seconds and the fraction, here of UTC; of the first sample of the item in which
-// the next one goes, as if all of them had come without a gap. No value if the time is not known, or was
-// before 1970: the tag's seconds have no sign.
+// Returns the time of the first sample of the item to which the next sample belongs, computed as if
+// there were no gap between them. As in gr-uhd, it is full seconds and the fraction, here in UTC.
+// No value if the time is unknown, or before 1970, because the seconds in the tag are unsigned.
 std::optional<pmt::pmt_t> source_impl::time_of_next() const
 {
     const ios::Time& time = d_block->filled.time();

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Sources and sinks for IIO devices, USB, recordings and simulators that report every loss.
 
-``source("sim:")`` and ``sink("null:")`` take iio-stream's endpoints; see docs/gnuradio.md.
+``source("sim:")`` and ``sink("null:")`` accept the endpoints of iio-stream; see docs/gnuradio.md.
 """
 import functools
 import operator
@@ -14,7 +14,7 @@ __all__ = ["endpoint_of", "sink", "source", "with_options"]
 def _text(value):
     if not isinstance(value, str):
         raise TypeError
-    value.encode()  # a ValueError if it is not UTF-8
+    value.encode()  # raises ValueError if it is not valid UTF-8
     return value
 
 
@@ -47,7 +47,7 @@ _SINK = {"endpoint": _text, "type": _text, "ports": _count, "vlen": _count, "for
 
 
 def _arguments(name, kinds, needed, values, named):
-    """By their names, as the extension takes them."""
+    """Returns the arguments by their names, checked and converted for the extension. Raises TypeError."""
     if len(values) > len(kinds):
         raise TypeError(f"{name}() takes {len(kinds)} arguments: {', '.join(kinds)}" if kinds else
                         f"{name}() takes no argument")
@@ -70,7 +70,8 @@ def _arguments(name, kinds, needed, values, named):
 
 
 def _checked(function, name, kinds, needed=0, bound=1):
-    """A wrong argument gets a message of ours, not one about C++; `bound` is 1 if it is a method."""
+    """Wraps a function of the extension so that errors for wrong arguments do not describe C++ types. `bound` is
+    1 for a method and 0 for a function."""
 
     @functools.wraps(function)
     def answers(*values, **named):

@@ -4,7 +4,7 @@
 
 #include <gnuradio/attributes.h>
 
-// Not IIO_STREAM_API: that is the library's own.
+// Not IIO_STREAM_API, which is the library's macro.
 #ifdef gnuradio_iio_stream_EXPORTS
 #define GR_IIO_STREAM_API __GR_ATTR_EXPORT
 #else

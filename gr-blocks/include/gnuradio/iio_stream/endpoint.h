@@ -12,17 +12,17 @@ namespace gr {
 namespace iio_stream {
 
 /*!
- * \brief gr-iio's parameters as an endpoint: "iio:DEVICE?uri=URI&channels=A,B".
+ * \brief Converts gr-iio's parameters to an endpoint: "iio:DEVICE?uri=URI&channels=A,B".
  *
- * \param uri libiio's, "local:", "ip:192.168.2.1" …; empty is "local:"
+ * \param uri a libiio context, "local:", "ip:192.168.2.1" …; empty: "local:"
  * \param device name, label or id of the converter
- * \param channels its channels; empty: all
+ * \param channels names of its channels; empty: all
  */
 GR_IIO_STREAM_API std::string endpoint_of(const std::string& uri,
                                           const std::string& device,
                                           const std::vector<std::string>& channels = {});
 
-//! An endpoint with more options; throws the library's Error if one is set already.
+//! Returns an endpoint with additional options; throws the library's Error if one is already set.
 GR_IIO_STREAM_API std::string with_options(const std::string& endpoint,
                                            const std::map<std::string, std::string>& options);
 

@@ -16,13 +16,13 @@ namespace iio_stream {
  * \brief Sends samples to an endpoint, one input for each complex channel.
  * \ingroup iio_stream
  *
- * Samples are sent in blocks. A partly filled block is sent at once after a sample with the tag tx_eob,
- * and after the last one of a packet (length_tag).
+ * Samples are sent in blocks. A partly filled block is sent at once after a sample with the tag
+ * tx_eob, and after the last sample of a packet (length_tag).
  *
- * Messages: stats (out), command (in), async_msgs (out) like the source's; async_msgs reports underflows.
+ * Messages: stats (out), command (in) and async_msgs (out), as for the source; async_msgs also
+ * reports underflows.
  */
-class GR_IIO_STREAM_API sink : virtual public gr::sync_block
-{
+class GR_IIO_STREAM_API sink : virtual public gr::sync_block {
 public:
     typedef std::shared_ptr<sink> sptr;
 
@@ -30,15 +30,15 @@ public:
      * Opens and prepares the endpoint; throws the library's Error on failure.
      *
      * \param endpoint "null:", "iio:cf-ad9361-dds-core-lpc?frequency=2.4G", a path for a recording …
-     * \param type of the inputs: fc32 or sc16 for each pair of channels, f32 or s16 for each channel
+     * \param type fc32 or sc16: an input for each pair of channels; f32 or s16: for each channel
      * \param ports number of inputs
      * \param vlen samples per item
-     * \param format of the stream; empty: that of the device, or of the inputs if there is no device
-     * \param sample_rate of the samples, per second; 0: unknown
+     * \param format format of the stream; empty: the device's, or without a device the inputs'
+     * \param sample_rate samples per second; 0: unknown
      * \param length_tag key of a tag with the number of items in a packet; empty: none
      * \param buffer_size samples per block; 0: about 10 ms
-     * \param buffers number of blocks; 0: 250 ms worth
-     * \param stats_interval seconds; 0: never
+     * \param buffers number of blocks; 0: enough for 250 ms
+     * \param stats_interval seconds between messages to stats; 0: no messages
      */
     static sptr make(const std::string& endpoint = "null:",
                      const std::string& type = "fc32",
@@ -55,7 +55,7 @@ public:
     virtual std::string format() const = 0;
     //! Tunes a radio, running or not, like the port command; throws the library's Error.
     virtual void tune(const std::map<std::string, std::string>& options) = 0;
-    //! Everything known about the last run, as printed by --json of the command; empty before its end.
+    //! The summary of the last run, as printed by the command's --json; empty before its end.
     virtual std::string summary() const = 0;
 };
 

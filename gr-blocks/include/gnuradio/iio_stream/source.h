@@ -17,16 +17,16 @@ namespace iio_stream {
  * \brief The samples of an endpoint, one output for each complex channel, with every loss tagged.
  * \ingroup iio_stream
  *
- * Tags: rx_time, rx_rate and rx_freq, like gr-uhd's, on the first sample, on the first one after each
- * gap and on the first one after each retuning; unknown values are left out. overflow, a dictionary,
- * where samples are or may be missing (docs/gnuradio.md).
+ * Tags: rx_time, rx_rate and rx_freq, like gr-uhd's, are on the first sample, on the first one
+ * after each gap and on the first one after each retuning; unknown values are left out. The tag
+ * overflow, a dictionary, marks places where samples are or may be missing (docs/gnuradio.md).
  *
- * Messages: stats (out) a dictionary every stats_interval; command (in) a dictionary or pair of
- * options to set, frequency, gain, agc, rate, bandwidth, antenna or attr.[DEVICE/][CHANNEL/]NAME;
- * async_msgs (out) its answers, errors, losses and the end of the stream.
+ * Messages: stats (out) sends a dictionary every stats_interval. command (in) accepts a dictionary
+ * or pair of options to set: frequency, gain, agc, rate, bandwidth, antenna or
+ * attr.[DEVICE/][CHANNEL/]NAME.
+ * async_msgs (out) sends the answers to commands, errors, losses and the end of the stream.
  */
-class GR_IIO_STREAM_API source : virtual public gr::sync_block
-{
+class GR_IIO_STREAM_API source : virtual public gr::sync_block {
 public:
     typedef std::shared_ptr<source> sptr;
 
@@ -34,15 +34,15 @@ public:
      * Opens and prepares the endpoint; throws the library's Error on failure.
      *
      * \param endpoint "sim:?rate=1M", "iio:cf-ad9361-lpc?frequency=2.4G", a recording's path …
-     * \param type of the outputs: fc32 or sc16 for each pair of channels, f32 or s16 for each channel
+     * \param type fc32 or sc16: an output for each pair of channels; f32 or s16: for each channel
      * \param vlen samples per item
-     * \param on_gap "tag", "stop" (the flowgraph ends before it) or "zero" (zeros for samples
-     *               certainly lost)
+     * \param on_gap "tag", "stop" (the flowgraph ends before the gap) or "zero" (zeros in place of
+     *               samples that are certainly lost)
      * \param packet_len key of a tag on each piece of the stream without a gap; empty: none
      * \param buffer_size samples per block; 0: about 10 ms
-     * \param buffers number of blocks; 0: 250 ms worth
+     * \param buffers number of blocks; 0: enough for 250 ms
      * \param samples number of samples; 0: no limit
-     * \param stats_interval seconds; 0: never
+     * \param stats_interval seconds between messages to stats; 0: no messages
      */
     static sptr make(const std::string& endpoint = "sim:",
                      const std::string& type = "fc32",
@@ -60,7 +60,7 @@ public:
     virtual double sample_rate() const = 0;
     //! Tunes a radio, running or not, like the port command; throws the library's Error.
     virtual void tune(const std::map<std::string, std::string>& options) = 0;
-    //! Everything known about the last run, as printed by --json of the command; empty before its end.
+    //! The summary of the last run, as printed by the command's --json; empty before its end.
     virtual std::string summary() const = 0;
 };
 

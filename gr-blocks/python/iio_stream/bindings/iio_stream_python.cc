@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// By hand: gr_modtool's bindings carry checksums of the headers, and break when those are edited.
+// Written by hand: the bindings that gr_modtool generates contain checksums of the headers and
+// break when the headers are edited.
 #include <gnuradio/iio_stream/endpoint.h>
 #include <gnuradio/iio_stream/sink.h>
 #include <gnuradio/iio_stream/source.h>
@@ -18,8 +19,9 @@ template <typename EmptyBlock>
 using block_class =
     py::class_<EmptyBlock, gr::sync_block, gr::block, gr::basic_block, std::shared_ptr<EmptyBlock>>;
 
-// Others wait for threads that wait for Python: opening takes its time. No call_guard, which would last
-// while pybind11 enters the new object into its tables.
+// Opens the endpoint without the GIL, because that can take long and other threads may need the GIL
+// meanwhile. A call_guard would also release it while pybind11 registers the new object in its
+// tables.
 template <typename EmptyBlock, typename... Arguments>
 auto opened(std::shared_ptr<EmptyBlock> (*make)(Arguments...))
 {
@@ -31,20 +33,18 @@ auto opened(std::shared_ptr<EmptyBlock> (*make)(Arguments...))
 
 using words = std::map<std::string, std::string>;
 
-std::string shown(const py::handle& object)
-{
-    return py::repr(object).cast<std::string>();
-}
+std::string shown(const py::handle& object) { return py::repr(object).cast<std::string>(); }
 
-// Numbers, Python's and NumPy's, switches and text.
+// Converts numbers (also NumPy's), booleans and text.
 std::string word_of(const std::string& key, const py::handle& value)
 {
     const std::string kind = py::str(py::type::of(value).attr("__name__")).cast<std::string>();
-    if (py::isinstance<py::bool_>(value) || kind == "bool_" || (kind == "bool" && !py::isinstance<py::str>(value)))
+    if (py::isinstance<py::bool_>(value) || kind == "bool_" ||
+        (kind == "bool" && !py::isinstance<py::str>(value)))
         return value.attr("__bool__")().cast<bool>() ? "on" : "off";
     const bool number = py::hasattr(value, "__index__") || py::hasattr(value, "__float__");
-    const bool many = py::hasattr(value, "__len__") || (py::hasattr(value, "ndim") &&
-                                                        value.attr("ndim").cast<int>() != 0);
+    const bool many = py::hasattr(value, "__len__") ||
+                      (py::hasattr(value, "ndim") && value.attr("ndim").cast<int>() != 0);
     if (py::isinstance<py::str>(value) || (number && !many))
         return py::str(value).cast<std::string>();
     iio_stream::fail_usage(key + "=" + shown(value) + " is not a number or text");
@@ -55,7 +55,7 @@ words words_of(const py::dict& options)
     words found;
     for (const auto& [key, value] : options) {
         if (!py::isinstance<py::str>(key))
-            iio_stream::fail_usage("the option " + shown(key) + " is no text");
+            iio_stream::fail_usage("the option " + shown(key) + " is not text");
         const std::string name = key.cast<std::string>();
         found[name] = word_of(name, value);
     }
@@ -74,28 +74,31 @@ void bind_common(block_class<EmptyBlock>& type)
                 block.tune(wanted);
             },
             py::arg("options"),
-            "Tunes a radio, running or not: {\"frequency\": 2.4e9, \"gain\": 40}; like the port command, but\n"
-            "raises OSError, or ValueError for an invalid option.")
+            "Tunes a radio, whether it streams or not: {\"frequency\": 2.4e9, \"gain\": 40}. Like "
+            "the port\n"
+            "command, but raises OSError, or ValueError for an invalid option.")
         .def("summary",
              &EmptyBlock::summary,
-             "Everything known about the last run, as printed by --json of the command; \"\" before its end.");
+             "The summary of the last run, as printed by the command's --json; \"\" before its "
+             "end.");
 }
 
 void bind_source(py::module_& module)
 {
-    block_class<source> type(module, "source", R"(The samples of an endpoint, with every loss tagged.
+    block_class<source> type(
+        module, "source", R"(The samples of an endpoint, with every loss tagged.
 
 endpoint        "sim:?rate=1M", "iio:cf-ad9361-lpc?frequency=2.4G", a recording's path, ...
-type            of the outputs: "fc32" or "sc16" for each pair of channels, "f32" or "s16" for each channel
+type            "fc32" or "sc16": an output for each pair of channels; "f32" or "s16": one for each channel
 vlen            samples per item
-on_gap          "tag", "stop" (the flowgraph ends before it) or "zero" (zeros for samples certainly lost)
+on_gap          "tag", "stop" (the flowgraph ends before the gap) or "zero" (zeros for samples certainly lost)
 packet_len      key of a tag on each piece of the stream without a gap; "": none
 buffer_size     samples per block; 0: about 10 ms
-buffers         number of blocks; 0: 250 ms worth
+buffers         number of blocks; 0: enough for 250 ms
 samples         number of samples; 0: no limit
-stats_interval  seconds; 0: never
+stats_interval  seconds between messages to stats; 0: no messages
 
-Tags: rx_time, rx_rate, rx_freq like gr-uhd's, and overflow. Messages: stats, command, async_msgs.
+Tags: rx_time, rx_rate and rx_freq, like gr-uhd's, and overflow. Messages: stats, command, async_msgs.
 Raises OSError if the endpoint cannot be opened, ValueError for an invalid option.)");
     type.def(opened(&source::make),
              py::arg("endpoint") = "sim:",
@@ -116,15 +119,15 @@ void bind_sink(py::module_& module)
     block_class<sink> type(module, "sink", R"(Sends samples to an endpoint.
 
 endpoint        "null:", "iio:cf-ad9361-dds-core-lpc?frequency=2.4G", a path for a recording, ...
-type            of the inputs: "fc32" or "sc16" for each pair of channels, "f32" or "s16" for each channel
+type            "fc32" or "sc16": an input for each pair of channels; "f32" or "s16": one for each channel
 ports           number of inputs
 vlen            samples per item
-format          of the stream; "": that of the device, or of the inputs if there is no device
+format          format of the stream; "": that of the device, or of the inputs if there is no device
 sample_rate     samples per second; 0: unknown
 length_tag      key of a tag with the number of items in a packet; "": none
 buffer_size     samples per block; 0: about 10 ms
-buffers         number of blocks; 0: 250 ms worth
-stats_interval  seconds; 0: never
+buffers         number of blocks; 0: enough for 250 ms
+stats_interval  seconds between messages to stats; 0: no messages
 
 Tags: tx_eob. Messages: stats, command, async_msgs, which reports underflows.
 Raises OSError if the endpoint cannot be opened, ValueError for an invalid option.)");
@@ -142,7 +145,8 @@ Raises OSError if the endpoint cannot be opened, ValueError for an invalid optio
     bind_common(type);
 }
 
-// As OSError(errno, text): Python makes FileNotFoundError and the like of it.
+// Raises OSError(errno, text), of which Python makes FileNotFoundError or another subclass, or
+// ValueError.
 void translate(std::exception_ptr pointer)
 {
     try {
@@ -166,7 +170,7 @@ PYBIND11_MODULE(iio_stream_python, module)
                py::arg("uri"),
                py::arg("device"),
                py::arg("channels") = std::vector<std::string>{},
-               "The endpoint of gr-iio's context URI, device and channels.");
+               "Returns the endpoint for gr-iio's context URI, device and channels.");
     module.def(
         "with_options",
         [](const std::string& endpoint, const py::dict& options) {
@@ -174,7 +178,7 @@ PYBIND11_MODULE(iio_stream_python, module)
         },
         py::arg("endpoint"),
         py::arg("options"),
-        "The endpoint with more options: with_options(\"iio:adc\", {\"gain\": 40}).");
+        "Returns the endpoint with additional options: with_options(\"iio:adc\", {\"gain\": 40}).");
     bind_source(module);
     bind_sink(module);
 }
