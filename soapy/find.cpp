@@ -17,7 +17,7 @@ namespace {
 /// One buffer of a device.
 struct End {
     Uri endpoint;
-    std::string front; ///< the device that tunes it, or itself
+    std::string front; ///< the device that tunes it, or the device itself
     bool output;
 };
 
@@ -69,8 +69,8 @@ SoapySDR::Kwargs described(SoapySDR::Kwargs radio, const std::string& front)
     return radio;
 }
 
-// What the program asks for by its address need not be found; a device of the kernel gets its
-// partner.
+// Returns the radio that the program names by its endpoints. It need not be found, except that an
+// IIO device gets its partner for the other direction.
 SoapySDR::Kwargs named(const SoapySDR::Kwargs& args)
 {
     SoapySDR::Kwargs radio;
@@ -93,7 +93,7 @@ bool matches(const SoapySDR::Kwargs& radio, const SoapySDR::Kwargs& args)
     return std::all_of(args.begin(), args.end(), [&](const auto& wanted) {
         const auto found = radio.find(wanted.first);
         if (found == radio.end())
-            return wanted.first != "serial"; // others are for the stream, or the program's own
+            return wanted.first != "serial"; // other arguments do not select a radio
         return found->second == wanted.second;
     });
 }
@@ -107,7 +107,7 @@ try {
             {{"uri", address}, {"serial", board.serial}, {"label", "board on USB: " + address}});
     }
     return found;
-} catch (const Error& error) { // the others are found anyway
+} catch (const Error& error) { // other radios are still found
     SoapySDR::logf(SOAPY_SDR_DEBUG, "iiostream: %s", error.what());
     return {};
 }

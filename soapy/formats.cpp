@@ -19,7 +19,7 @@ bool is_pair(const std::vector<Channel>& channel)
     return channel.size() == 2;
 }
 
-// SoapySDR's letter of the values, or 0 if it has none for them.
+// Returns SoapySDR's letter for the values, or 0 if there is none.
 char letter_of(const ScanType& type)
 {
     const unsigned bits = type.storage_bits;
@@ -32,7 +32,7 @@ char letter_of(const ScanType& type)
     return type.number == Number::signed_integer ? 'S' : 'U';
 }
 
-// "CS16" is what a program says, ci16_le SigMF's name of it.
+// Returns the type of the values of a SoapySDR format, such as "CS16".
 ScanType type_of(const std::string& format)
 {
     const std::string name = format.starts_with('C') ? format.substr(1) : format;
@@ -44,7 +44,8 @@ ScanType type_of(const std::string& format)
     return type;
 }
 
-// The values as the words they are stored in, so that they are copied bit by bit.
+// Returns the type of the whole words in which values are stored. With it, they are copied
+// unchanged.
 ScanType whole_word(ScanType type)
 {
     if (type.number != Number::floating) {
@@ -54,7 +55,7 @@ ScanType whole_word(ScanType type)
     return type;
 }
 
-// Part of a sample of the blocks.
+// Returns the format of a channel within the samples of the blocks.
 Format in_block(std::vector<Channel> channel, std::size_t sample_bytes, bool as_words)
 {
     Format format;
@@ -66,7 +67,7 @@ Format in_block(std::vector<Channel> channel, std::size_t sample_bytes, bool as_
     return format;
 }
 
-// Elements of a program's buffer.
+// Returns the format of the elements in a program's buffer.
 Format in_buffer(const std::vector<Channel>& channel, const std::string& name, std::size_t bytes)
 {
     Format format;

@@ -10,37 +10,37 @@
 
 namespace iio_stream::soapy {
 
-/// How SoapySDR sees the values of one of its channels: I and Q, or a real converter.
+/// The native format of one SoapySDR channel: I and Q, or a real converter.
 struct NativeFormat {
     std::string name;      ///< "CS16", "S16", "CF32"
-    double full_scale = 1; ///< of the values under that name
-    bool in_memory = true; ///< the blocks hold them so; false: they are converted
+    double full_scale = 1; ///< the value at full scale in that format
+    bool in_memory = true; ///< whether the blocks hold this format; false: values are converted
 };
 
-/// Of one value, or of I and Q.
+/// Returns the native format of a channel, which has one value, or I and Q.
 NativeFormat native_format(const std::vector<Channel>& channel);
-/// What setupStream() takes for it, the native one first.
+/// Returns the formats that setupStream() accepts for a channel. The native one is first.
 std::vector<std::string> stream_formats(const std::vector<Channel>& channel);
-/// Bytes of one element of "CF32"; throws a usage Error for a format that stream_formats() does not
-/// name.
+/// Returns the bytes of one element of a format such as "CF32". Throws a usage Error for a format
+/// that is not in stream_formats().
 std::size_t element_bytes(const std::string& format, const std::vector<Channel>& channel);
 
 /// Converts one channel between the blocks and a program's buffer.
 ///
-/// Values in the native format are copied as they are; others are converted as Converter does it. A
-/// real converter as CF32 has no imaginary part. Thread: any.
+/// Values in the native format are copied unchanged; others are converted as by Converter. The
+/// imaginary part of a real channel in CF32 is 0. Thread: any.
 class ChannelConverter {
 public:
     enum class Way { receive, transmit };
 
-    /// `channel` with its offsets in samples of `sample_bytes` bytes.
+    /// The offsets in `channel` are within samples of `sample_bytes` bytes.
     ChannelConverter(Way way, const std::vector<Channel>& channel, std::size_t sample_bytes,
                      const std::string& format);
 
-    std::size_t element_bytes() const noexcept { return bytes_; } ///< of the program's buffer
-    /// Receives: from samples of a block to `count` elements.
+    std::size_t element_bytes() const noexcept { return bytes_; } ///< in the program's buffer
+    /// Converts samples of a block to `count` elements.
     void receive(std::span<const std::byte> block, void* out, std::size_t count) const noexcept;
-    /// Transmits: from `count` elements to samples of a block.
+    /// Converts `count` elements to samples of a block.
     void transmit(const void* in, std::span<std::byte> block, std::size_t count) const noexcept;
 
 private:

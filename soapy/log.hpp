@@ -8,9 +8,9 @@
 
 namespace iio_stream::soapy {
 
-/// Logs, for those who look for it, how samples get to the program.
+/// Logs the warnings of a route, and at debug level its hops.
 void log_route(const std::vector<Hop>& route);
-/// Logs where samples are lost, how many, and what shows it. True if at least one certainly is.
+/// Logs the place, the size and the evidence of a loss. Returns true if the loss is certain.
 bool log_loss(const Gap& gap);
 
 } // namespace iio_stream::soapy

@@ -18,7 +18,7 @@ const Scheme& scheme_of(const Uri& endpoint)
     for (const Scheme& scheme : schemes())
         if (scheme.name == endpoint.scheme)
             return scheme;
-    fail_usage("'" + endpoint.text() + "' is no endpoint");
+    fail_usage("'" + endpoint.text() + "' is not an endpoint");
 }
 
 std::string ids_of(const std::vector<Channel>& channel)
@@ -29,7 +29,7 @@ std::string ids_of(const std::vector<Channel>& channel)
     return ids;
 }
 
-// "a,b" names b.
+// Returns whether a list such as "a,b" contains an id.
 bool names(const std::string& list, const std::string& id)
 {
     return ("," + list + ",").find("," + id + ",") != std::string::npos;
@@ -53,7 +53,8 @@ Port::Port(Way way, Uri endpoint) : way_(way), endpoint_(std::move(endpoint))
     if (scheme.missing)
         fail_usage("'" + endpoint_.text() + "': " + scheme.missing->why, scheme.missing->fix);
     if (way == Way::receive ? !scheme.source : !scheme.sink)
-        fail_usage("'" + endpoint_.text() + "' is no " + (way == Way::receive ? "source" : "sink"));
+        fail_usage("'" + endpoint_.text() + "' is not a " +
+                   (way == Way::receive ? "source" : "sink"));
     if (endpoint_.scheme == "iio")
         open_device();
     else
@@ -83,7 +84,7 @@ void Port::open_device()
 
 void Port::open_other()
 {
-    if (way_ == Way::transmit) { // what is written decides
+    if (way_ == Way::transmit) { // the default; the sink takes the format that the program writes
         const Format format = Format::parse("ci16_le");
         sample_bytes_ = format.sample_bytes;
         add_channels(format.channels);
@@ -190,9 +191,9 @@ bool Port::tunes(const std::string& what) const
 {
     if (device_)
         return attributes_.contains(what);
-    if (way_ == Way::transmit) // the sink is told how fast to play
+    if (way_ == Way::transmit) // the program sets the rate at which the sink plays
         return what == "rate";
-    if (endpoint_.scheme == "sim") // whose frequency= is that of a tone
+    if (endpoint_.scheme == "sim") // its option frequency= sets the frequency of a tone
         return what == "rate";
     const std::vector<Option> all = options();
     return std::any_of(all.begin(), all.end(),
@@ -203,7 +204,7 @@ Tuning Port::tuning(std::size_t number) const
 {
     const std::string ids = ids_of(channel(number));
     const std::lock_guard lock(mutex_);
-    if (device_) // asking for nothing reads everything
+    if (device_) // a request that sets nothing returns all settings
         return device_->tune({.channels = ids, .buffer = buffer_});
     return learned_;
 }
@@ -226,7 +227,7 @@ void Port::tune(std::size_t number, TuningRequest wanted)
          {std::pair("agc", wanted.agc), std::pair("antenna", wanted.antenna)})
         if (!value.empty() && tunes(key) && way_ == Way::receive)
             set_option(key, value);
-    const std::lock_guard lock(mutex_); // until a stream reports what became of it
+    const std::lock_guard lock(mutex_); // assumed until a stream reports the real settings
     for (const auto& [known, value] :
          {std::pair(&learned_.frequency, wanted.frequency), std::pair(&learned_.gain, wanted.gain),
           std::pair(&learned_.bandwidth, wanted.bandwidth), std::pair(&learned_.rate, wanted.rate)})
@@ -247,7 +248,7 @@ std::string Port::attribute(const std::string& what, std::size_t number) const
     const auto found = attributes_.find(what);
     if (found == attributes_.end() || found->second.empty() || number >= channels_.size())
         return "";
-    // One for each channel, or for as many of them as share one.
+    // There is one attribute for each channel, or one for several channels that share it.
     return found->second[number * found->second.size() / channels_.size()];
 }
 

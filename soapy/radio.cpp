@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kOwnKeys[] = {"driver", "uri", "tx", "label", "context"};
 
-// What the program gives besides is an option of the source, or of no meaning here.
+// Returns the source. Other arguments of the program are options of the source, or are ignored.
 Uri source_of(const SoapySDR::Kwargs& args)
 {
     Uri source(args.at("uri"));
@@ -36,13 +36,13 @@ Uri source_of(const SoapySDR::Kwargs& args)
             source.options = with_option(source.options, std::string(option->key), value);
         else
             SoapySDR::logf(SOAPY_SDR_DEBUG,
-                           "iiostream: argument '%s' is not known to %s:", key.c_str(),
+                           "iiostream: argument '%s' is not an option of %s:", key.c_str(),
                            source.scheme.c_str());
     }
     return source;
 }
 
-/// The name that SoapySDR's programs know from SoapyPlutoSDR: the gain of all stages together.
+/// The name that SoapyPlutoSDR uses for the gain of all stages together.
 constexpr const char* kGain = "PGA";
 constexpr const char* kFrequency = "RF";
 
@@ -52,7 +52,7 @@ void check_name(const std::string& name, const char* known, const char* what)
         fail_usage(std::string(what) + " '" + name + "'", std::string("known: ") + known);
 }
 
-// In these the program sets the gain.
+// Returns whether the program sets the gain in this mode.
 bool is_manual(const std::string& mode)
 {
     return mode == "manual" || mode == "spi";
@@ -74,7 +74,7 @@ double number_in(const std::string& text)
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc())
-        fail_usage("'" + text + "' begins with no number");
+        fail_usage("'" + text + "' does not begin with a number");
     return value;
 }
 
@@ -93,7 +93,7 @@ const AttributeInfo* find(const DeviceInfo& device, const std::string& channel,
     return nullptr;
 }
 
-// An attribute that a driver lists the values or the range of.
+// Describes an attribute for which the driver lists the values or the range.
 SoapySDR::ArgInfo setting_of(const std::string& device, const AttributeInfo& attribute,
                              const std::string& available)
 {
@@ -111,7 +111,7 @@ SoapySDR::ArgInfo setting_of(const std::string& device, const AttributeInfo& att
     return info;
 }
 
-// Programs in C, and those in C++ that expect none, get no exception from a stream.
+// Converts exceptions to a code, because programs in C, and many in C++, do not expect any here.
 template <typename Call>
 int coded(Call call) noexcept
 try {
@@ -252,7 +252,8 @@ bool Radio::hasGainMode(int direction, size_t) const
     return port(direction).tunes("agc");
 }
 
-// As the program has chosen, or what most receivers have, or the first.
+// Returns the mode that the program has chosen, or slow_attack if the receiver has it, or the first
+// automatic mode.
 std::string Radio::automatic_mode(int direction, size_t channel) const
 {
     {
@@ -379,7 +380,7 @@ SoapySDR::RangeList Radio::getSampleRateRange(int direction, size_t channel) con
 {
     SoapySDR::RangeList ranges = ranges_of(port(direction).available("rate", channel));
     if (ranges.empty() && !port(direction).is_device() && port(direction).tunes("rate"))
-        ranges.emplace_back(1, 1e9); // the machine is the limit
+        ranges.emplace_back(1, 1e9); // only the machine limits the rate
     if (const double now = getSampleRate(direction, channel); ranges.empty() && now > 0)
         ranges.emplace_back(now, now);
     return ranges;
@@ -392,7 +393,7 @@ std::vector<double> Radio::listSampleRates(int direction, size_t channel) const
 
 void Radio::setBandwidth(int direction, size_t channel, double bandwidth)
 {
-    if (bandwidth != 0 && port(direction).tunes("bandwidth")) // 0: automatic, says SoapySDR
+    if (bandwidth != 0 && port(direction).tunes("bandwidth")) // in SoapySDR, 0 means automatic
         port(direction).tune(channel, {.bandwidth = bandwidth});
 }
 
@@ -411,7 +412,8 @@ std::vector<double> Radio::listBandwidths(int direction, size_t channel) const
     return single_values(getBandwidthRange(direction, channel));
 }
 
-// The front end's attributes: those with a choice are settings, its thermometers are sensors.
+// Finds the attributes of the front end that have a list or range of values, which are settings,
+// and the temperature channels, which are sensors.
 void Radio::find_sensors()
 {
     if (!any_port().is_device())
@@ -465,7 +467,7 @@ bool Radio::hasHardwareTime(const std::string& what) const
 long long Radio::getHardwareTime(const std::string& what) const
 {
     if (!what.empty())
-        fail_usage("hardware time '" + what + "'", "there is one clock, without a name");
+        fail_usage("hardware time '" + what + "'", "the only clock has no name");
     return now_ns();
 }
 
@@ -508,7 +510,7 @@ std::string Radio::readSensor(const std::string& key) const
     fail_usage("sensor '" + key + "'", suggest(key, listSensors()));
 }
 
-// Next to the gain of a receiver.
+// Returns the sensor rssi, which is an attribute of the same channel as a receiver's gain.
 std::optional<Radio::Sensor> Radio::channel_sensor(int direction, size_t channel) const
 {
     const std::string gain = port(direction).attribute("gain", channel);
@@ -571,7 +573,7 @@ void Radio::writeSetting(const std::string& key, const std::string& value)
             keys.emplace_back(known.key);
         fail_usage("setting '" + key + "'", suggest(key, keys));
     }
-    check_choice(describe(*option), value); // now, and not when a stream starts
+    check_choice(describe(*option), value); // report an error now, not when a stream starts
     any.set_option(std::string(option->key), value);
 }
 
@@ -658,7 +660,7 @@ SoapySDR::Stream* Radio::setupStream(int direction, const std::string& format,
 
 void Radio::closeStream(SoapySDR::Stream* handle)
 {
-    std::shared_ptr<Stream> closed; // ends outside the lock, when no call uses it
+    std::shared_ptr<Stream> closed; // destroyed outside the lock, after the last call that uses it
     const std::lock_guard lock(mutex_);
     if (const auto found = streams_.find(handle); found != streams_.end()) {
         closed = std::move(found->second);
@@ -671,7 +673,7 @@ std::shared_ptr<Stream> Radio::stream(SoapySDR::Stream* handle) const
     const std::lock_guard lock(mutex_);
     const auto found = streams_.find(handle);
     if (found == streams_.end())
-        throw std::invalid_argument("the stream is closed, or of another device");
+        throw std::invalid_argument("the stream is closed, or belongs to another device");
     return found->second;
 }
 

@@ -16,13 +16,13 @@ namespace iio_stream::soapy {
 
 /// A source and a sink of this library as a SoapySDR device.
 ///
-/// Setting up and tuning throw what SoapySDR's bindings show as an error; the calls of a stream
-/// return codes and log what happened. Thread: any; a stream is used by one at a time.
+/// Functions for setup and tuning throw exceptions, which SoapySDR's bindings report as errors. The
+/// functions of a stream return codes and log the errors. Thread: any; one at a time for a stream.
 class Radio final : public SoapySDR::Device {
 public:
     /// "uri" and "tx" name the source and the sink; other arguments are options of the source.
     explicit Radio(const SoapySDR::Kwargs& args);
-    ~Radio() override; ///< closes the streams that are left
+    ~Radio() override; ///< closes the streams that are still open
 
     // Identification and channels
     std::string getDriverKey() const override { return "iiostream"; }
@@ -112,14 +112,14 @@ public:
     std::string readSetting(int direction, size_t channel, const std::string& key) const override;
 
 private:
-    /// A sensor, and where its value comes from.
+    /// A sensor, and the attribute with its value.
     struct Sensor {
         std::string key, attribute, description, units;
         bool raw = false; ///< (raw + offset) * scale
         double factor = 1;
     };
 
-    const Port& port(int direction) const; ///< throws if there is none in that direction
+    const Port& port(int direction) const; ///< throws if the direction has no port
     Port& port(int direction);
     const Port& any_port() const;
     std::shared_ptr<Stream> stream(SoapySDR::Stream* handle) const; ///< throws if it is closed
@@ -131,9 +131,9 @@ private:
 
     std::optional<Port> receive_, transmit_;
     std::vector<Sensor> sensors_;
-    SoapySDR::ArgInfoList attributes_; ///< of the front end, which have a list or a range
+    SoapySDR::ArgInfoList attributes_; ///< attributes of the front end that have a list or a range
     std::map<std::pair<int, std::size_t>, std::string> agc_modes_; ///< chosen by agc_mode
-    mutable std::mutex mutex_;                                     ///< of what follows
+    mutable std::mutex mutex_; ///< guards agc_modes_ and streams_
     std::map<SoapySDR::Stream*, std::shared_ptr<Stream>> streams_; ///< closed before the ports
 };
 

@@ -11,7 +11,7 @@ namespace iio_stream::soapy {
 
 namespace {
 
-// A channel of the port, where the stream's samples have it.
+// Returns a channel of the port with its offsets in the stream's samples.
 std::vector<Channel> placed(const std::vector<Channel>& channel, const Format& format)
 {
     std::vector<Channel> found;
@@ -82,7 +82,7 @@ int RxStream::begin(int flags, long long time_ns, std::size_t elements)
     const bool timed = (flags & SOAPY_SDR_HAS_TIME) != 0;
     if (active_)
         return 0;
-    // Blocks are sized by the rate.
+    // The size of the blocks depends on the rate, so a change reopens the reader.
     if (port_.options_changed() != options_ ||
         (port_.is_device() && port_.tuning(request_.channels[0]).rate.value_or(rate_) != rate_))
         open();
@@ -123,7 +123,7 @@ int RxStream::end(int flags, long long time_ns)
     return 0;
 }
 
-// While the program has all blocks, another of its threads may release one.
+// While the program holds all blocks, this keeps trying, because another thread may release one.
 Next<Block> RxStream::take(std::chrono::steady_clock::time_point deadline)
 {
     for (;;) {
@@ -158,7 +158,8 @@ int RxStream::next_block(std::chrono::steady_clock::time_point deadline)
     return 0;
 }
 
-// Each loss once, before the first sample that may come after it. True if one is certain.
+// Reports each loss once, before the first sample that may come after it. Returns true after a
+// certain loss.
 bool RxStream::report_gaps()
 {
     const std::uint64_t position = block_->position() + done_;
@@ -171,7 +172,7 @@ bool RxStream::report_gaps()
     return false;
 }
 
-// False: all of the block is before the time of the activation.
+// Skips samples before the time of the activation. Returns false if no samples of the block remain.
 bool RxStream::skip_to_start()
 {
     const std::size_t bytes = reader_->format().sample_bytes, samples = block_->samples();
@@ -190,7 +191,7 @@ bool RxStream::skip_to_start()
     return done_ < samples;
 }
 
-// Up to the next loss in the block.
+// Returns the number of samples up to the next loss in the block, at most `most`.
 std::size_t RxStream::run_length(std::size_t most) const
 {
     std::size_t length = std::min(most, block_->samples() - done_);
@@ -232,7 +233,7 @@ int RxStream::next_run(Lock& lock, long timeout_us, std::size_t most)
     return static_cast<int>(run_length(std::min(most, std::size_t{INT32_MAX})));
 }
 
-// Says what goes with the run, and goes on to the next.
+// Sets the flags and the time of a run, and advances to the next one.
 void RxStream::hand_over(std::size_t samples, int& flags, long long& time_ns)
 {
     const Block part = block_->slice(done_, samples, reader_->format().sample_bytes);

@@ -11,8 +11,8 @@
 
 namespace iio_stream::soapy {
 
-/// Receives from a port. Samples are handed over in runs: parts of a block without a loss in
-/// between.
+/// Receives from a port. Samples are delivered in runs. A run is a part of a block without a loss
+/// in it.
 class RxStream final : public Stream {
 public:
     RxStream(Port& port, StreamRequest request); ///< prepares the stream
@@ -28,7 +28,7 @@ public:
     void release_read(std::size_t handle) override;
 
 private:
-    /// A part of a block that the program has.
+    /// A part of a block that the program has acquired.
     struct Held {
         explicit Held(Block part) : block(std::move(part)), access(block) {}
         Block block;
@@ -38,7 +38,8 @@ private:
     void open();
     int begin(int flags, long long time_ns, std::size_t elements);
     int end(int flags, long long time_ns);
-    int next_run(Lock& lock, long timeout_us, std::size_t most); ///< samples of the run, or a code
+    /// Returns the number of samples in the next run, or a code.
+    int next_run(Lock& lock, long timeout_us, std::size_t most);
     int next_block(std::chrono::steady_clock::time_point deadline);
     Next<Block> take(std::chrono::steady_clock::time_point deadline);
     bool report_gaps();
@@ -50,20 +51,20 @@ private:
     StreamRequest request_;
     std::optional<Reader> reader_;
     std::vector<ChannelConverter> converters_;
-    bool direct_ = false;  ///< the blocks hold the elements of the one channel
-    double rate_ = 0;      ///< of the port, when the reader was opened
-    unsigned options_ = 0; ///< changes of the port's options by then
+    bool direct_ = false;  ///< the blocks consist of the elements of the only channel
+    double rate_ = 0;      ///< rate of the port when the reader was opened
+    unsigned options_ = 0; ///< count of the port's option changes at that time
     bool active_ = false, failed_ = false;
 
-    std::optional<Block> block_; ///< the one that is being read
-    std::size_t done_ = 0;       ///< its samples handed over
-    std::size_t gaps_done_ = 0;  ///< its gaps reported
+    std::optional<Block> block_; ///< the current block
+    std::size_t done_ = 0;       ///< number of its samples that were delivered
+    std::size_t gaps_done_ = 0;  ///< number of its gaps that were reported
     StreamClock clock_;
-    std::int64_t from_ns_ = 0, until_ns_ = 0; ///< of the activation; 0: no limit
-    std::size_t left_ = 0;                    ///< samples of a limited activation
+    std::int64_t from_ns_ = 0, until_ns_ = 0; ///< time limits of the activation; 0: no limit
+    std::size_t left_ = 0;                    ///< samples left of a limited activation
     bool limited_ = false;
 
-    std::mutex held_mutex_; ///< of held_: buffers are released while another thread waits for one
+    std::mutex held_mutex_; ///< guards held_: release_read() must not wait for acquire_read()
     std::vector<std::optional<Held>> held_; ///< by handle
 };
 

@@ -31,7 +31,7 @@ SoapySDR::ArgInfo choice(std::string_view key, std::vector<std::string> values, 
     return info;
 }
 
-// Programs give back the default that they are shown: words that describe it are none.
+// Returns the default to show. Programs pass it back, so text that only describes it is left out.
 std::string default_of(const Option& option)
 {
     const std::string text(option.standard);
@@ -53,9 +53,8 @@ SoapySDR::ArgInfoList own_args(Port::Way way)
     if (way == Port::Way::receive) {
         args.push_back(
             choice(kTime, {"index", "block"},
-                   "What dates samples: their index and the rate, or the time of each block"));
-        args.push_back(
-            choice(kOnGap, {"mark", "zero-fill"}, "Whether zeros take the place of lost samples"));
+                   "How samples are dated: by their index and the rate, or by each block's time"));
+        args.push_back(choice(kOnGap, {"mark", "zero-fill"}, "Whether zeros replace lost samples"));
     }
     return args;
 }
@@ -149,7 +148,7 @@ PipelineConfig pipeline_of(const StreamRequest& request, const Port& port, Uri& 
     const std::vector<Option> options = port.options();
     PipelineConfig config;
     for (const auto& [key, value] : request.args) {
-        // SoapyRemote's server passes on what its client has given for the network.
+        // SoapyRemote's server passes on its client's arguments for the network.
         if (value.empty() || key == "WIRE" || key.starts_with("remote:") ||
             set_own(config, own, key, value, port.sample_bytes(request.channels)))
             continue;

@@ -19,22 +19,23 @@
 
 namespace iio_stream::soapy {
 
-/// What setupStream() was asked for.
+/// The arguments of setupStream().
 struct StreamRequest {
     std::string format;
     std::vector<std::size_t> channels;
     SoapySDR::Kwargs args;
 };
 
-/// A stream as SoapySDR's functions see it; what a direction does not have returns
-/// SOAPY_SDR_NOT_SUPPORTED. Throws: Error, from everything; the device turns it into a code.
-/// Thread: any. SoapySDR promises one at a time, but its programs deactivate while another thread
-/// waits: calls wait for each other, and deactivate() ends those that wait.
+/// A stream with the functions of SoapySDR. Functions that a direction does not have return
+/// SOAPY_SDR_NOT_SUPPORTED. Throws: Error, from every function; the device converts it to a code.
+/// Thread: any. SoapySDR specifies one thread at a time, but programs deactivate a stream while
+/// another thread waits in it. Therefore calls wait for each other, and deactivate() interrupts a
+/// waiting call.
 class Stream {
 public:
     virtual ~Stream() = default;
 
-    virtual std::size_t mtu() const = 0; ///< elements
+    virtual std::size_t mtu() const = 0; ///< the largest number of elements of one call
     virtual int activate(int flags, long long time_ns, std::size_t elements) = 0;
     virtual int deactivate(int flags, long long time_ns) = 0;
     virtual int read(void* const*, std::size_t, int&, long long&, long)
@@ -47,7 +48,7 @@ public:
     }
     virtual int status(std::size_t&, int&, long long&, long) { return SOAPY_SDR_NOT_SUPPORTED; }
 
-    virtual std::size_t buffers() const { return 0; } ///< for direct access
+    virtual std::size_t buffers() const { return 0; } ///< number of buffers for direct access
     virtual int acquire_read(std::size_t&, const void**, int&, long long&, long)
     {
         return SOAPY_SDR_NOT_SUPPORTED;
@@ -59,46 +60,48 @@ public:
 protected:
     using Lock = std::unique_lock<std::mutex>;
 
-    /// What a call does while the stream is not active, or has no more to give.
+    /// Waits for the timeout and returns `code`, for a call while the stream is not active or has
+    /// no more samples.
     int wait_inactive(Lock& lock, long timeout_us, int code = SOAPY_SDR_TIMEOUT);
-    /// The lock for a call that others need not wait for.
+    /// Interrupts a waiting call and returns the lock.
     Lock interrupt();
 
-    std::mutex busy_;                      ///< of everything but what says otherwise
-    std::atomic<bool> interrupted_{false}; ///< a call that waits is to return soon
+    std::mutex busy_;                      ///< guards all members unless stated otherwise
+    std::atomic<bool> interrupted_{false}; ///< a waiting call must return soon
 
 private:
-    std::condition_variable never_; ///< waited for with a timeout alone
+    std::condition_variable never_; ///< never notified; used to wait for a timeout
 };
 
-/// The longest wait between two looks at Stream::interrupted_.
+/// The longest time between two checks of Stream::interrupted_.
 inline constexpr std::chrono::nanoseconds kSlice = std::chrono::milliseconds(20);
 
-/// The arguments of a stream in that direction: ours, then the endpoint's options.
+/// Returns the arguments of a stream in the port's direction: the general ones, then the endpoint's
+/// options.
 SoapySDR::ArgInfoList stream_args(const Port& port);
-/// An option of an endpoint, as SoapySDR shows it.
+/// Converts an option of an endpoint to SoapySDR's description.
 SoapySDR::ArgInfo describe(const Option& option);
-/// The option of that name, or null.
+/// Returns the option with that name, or null.
 const Option* option_named(const std::vector<Option>& options, const std::string& key);
-/// Throws a usage Error for a value that is none of the argument's, if those are listed.
+/// Throws a usage Error if the argument has a list of values and `value` is not one of them.
 void check_choice(const SoapySDR::ArgInfo& info, const std::string& value);
 
-/// The pipeline that the arguments ask for, without its ends. Options of the endpoint go into
-/// `endpoint`. Throws a usage Error for an argument that stream_args() does not name.
+/// Returns the pipeline for the arguments, without source and sinks. Adds options of the endpoint
+/// to `endpoint`. Throws a usage Error for an argument that is not in stream_args().
 PipelineConfig pipeline_of(const StreamRequest& request, const Port& port, Uri& endpoint);
 
-/// A wait of SoapySDR's, in microseconds.
+/// Converts a timeout of SoapySDR, in microseconds. A negative one is 0.
 inline std::chrono::nanoseconds wait_of(long timeout_us)
 {
     return std::chrono::microseconds(timeout_us < 0 ? 0 : timeout_us);
 }
-/// What is left of it at a deadline; 0 afterwards.
+/// Returns the time left until a deadline; 0 after it.
 inline std::chrono::nanoseconds left_until(std::chrono::steady_clock::time_point deadline)
 {
     return std::max<std::chrono::nanoseconds>(deadline - std::chrono::steady_clock::now(),
                                               std::chrono::nanoseconds(0));
 }
-/// CLOCK_MONOTONIC, the clock of all times here.
+/// Returns the time by CLOCK_MONOTONIC, the clock of all times here.
 inline std::int64_t now_ns()
 {
     return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);

@@ -24,8 +24,8 @@ void StreamClock::follow(const Block& block, std::size_t sample_bytes) noexcept
         return;
     if (block.bytes() == 0)
         return;
-    anchored_ = block.time().ns != 0; // otherwise it is not known when samples were taken
-    // The time is that of the last sample, before what is lost after it.
+    anchored_ = block.time().ns != 0; // 0: the time is unknown
+    // The block's time is that of its last sample, before any loss after it.
     index_ = block.slice(block.bytes() / sample_bytes - 1, 1, sample_bytes).sample_index() + 1;
     ns_ = block.time().ns;
 }

@@ -13,7 +13,7 @@ namespace iio_stream::soapy {
 
 namespace {
 
-// "CF32" is SigMF's cf32_le.
+// Converts the name of a SoapySDR format to SigMF's: "CF32" is cf32_le.
 std::string sigmf_name(const std::string& format)
 {
     std::string name = format.starts_with('C') ? "c" : "r";
@@ -32,7 +32,8 @@ TxStream::TxStream(Port& port, StreamRequest request) : port_(port), request_(st
     open();
 }
 
-// A device says what it plays; another sink takes what the program writes.
+// Returns the format of the blocks: that of the device, or for other sinks the one that the program
+// writes.
 Format TxStream::block_format() const
 {
     Format format;
@@ -97,7 +98,7 @@ std::size_t TxStream::mtu() const
 int TxStream::activate(int flags, long long, std::size_t elements)
 {
     if ((flags & SOAPY_SDR_HAS_TIME) != 0)
-        return SOAPY_SDR_NOT_SUPPORTED; // no converter here has a clock to start at
+        return SOAPY_SDR_NOT_SUPPORTED; // the devices cannot start at a given time
     const Lock lock(busy_);
     if (active_)
         return 0;
@@ -123,7 +124,7 @@ int TxStream::deactivate(int flags, long long)
         return 0;
     send();
     active_ = false;
-    const Summary summary = writer_->close(); // once all of it is played
+    const Summary summary = writer_->close(); // returns when all samples have been played
     if (summary.error) {
         SoapySDR::logf(SOAPY_SDR_ERROR, "iiostream: %s", summary.error->what());
         return SOAPY_SDR_STREAM_ERROR;
@@ -131,7 +132,7 @@ int TxStream::deactivate(int flags, long long)
     return 0;
 }
 
-// Nothing if no block came back in time.
+// Returns no block if none became free in time.
 std::optional<EmptyBlock> TxStream::take(std::chrono::steady_clock::time_point deadline)
 {
     for (;;) {
@@ -158,7 +159,7 @@ bool TxStream::take_block(std::chrono::steady_clock::time_point deadline)
     return true;
 }
 
-// As many of the elements as the block has room for.
+// Converts as many elements as the block has room for, and returns their number.
 std::size_t TxStream::fill(const void* const* in, std::size_t from, std::size_t elements)
 {
     const std::size_t bytes = writer_->format().sample_bytes;
@@ -181,7 +182,7 @@ void TxStream::send()
     writer_->put(std::move(full), filled_);
 }
 
-// The device has run empty since the last one, and that is no underflow.
+// The device has run empty since the last burst, which must not be reported as an underflow.
 void TxStream::begin_burst()
 {
     if (ended_)
@@ -267,7 +268,7 @@ int TxStream::acquire_write(std::size_t& handle, void** out, long timeout_us)
     const auto free = std::find(held_.begin(), held_.end(), std::nullopt);
     if (free == held_.end())
         fail_usage("all " + std::to_string(held_.size()) + " buffers are acquired", "release some");
-    send(); // what writeStream() has begun comes first
+    send(); // samples that writeStream() has buffered come first
     auto next = take(std::chrono::steady_clock::now() + wait_of(timeout_us));
     if (!next)
         return SOAPY_SDR_TIMEOUT;

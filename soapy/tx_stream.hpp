@@ -13,8 +13,8 @@
 
 namespace iio_stream::soapy {
 
-/// Transmits to a port. Samples are converted into the blocks that the device plays; the last one
-/// of a burst is sent as it is.
+/// Transmits to a port. Samples are converted into the blocks that the device plays. The last block
+/// of a burst is sent even if it is not full.
 class TxStream final : public Stream {
 public:
     TxStream(Port& port, StreamRequest request); ///< prepares the stream
@@ -51,19 +51,19 @@ private:
 
     Port& port_;
     StreamRequest request_;
-    mutable std::mutex mutex_; ///< of writer_, for status(), which does not wait for other calls
+    mutable std::mutex mutex_; ///< guards writer_ for status(), which does not take busy_
     std::shared_ptr<Writer> writer_;
     std::vector<ChannelConverter> converters_;
-    bool direct_ = false;  ///< the blocks hold the elements of the one channel
+    bool direct_ = false;  ///< the blocks consist of the elements of the only channel
     unsigned options_ = 0; ///< changes of the port's options when the writer was opened
     double rate_ = 0;
     std::atomic<bool> active_{false};
-    std::optional<EmptyBlock> block_;      ///< the one that is being filled
-    std::size_t filled_ = 0;               ///< its samples
+    std::optional<EmptyBlock> block_;      ///< the block that is being filled
+    std::size_t filled_ = 0;               ///< samples in it
     bool limited_ = false, ended_ = false; ///< a number of elements was given; a burst has ended
     std::size_t left_ = 0;
-    std::atomic<std::uint64_t> pauses_{0};  ///< between bursts, in which the device runs empty
-    std::uint64_t reported_ = 0;            ///< underflows; used by status()
+    std::atomic<std::uint64_t> pauses_{0};  ///< pauses between bursts, which look like underflows
+    std::uint64_t reported_ = 0;            ///< underflows that status() has reported
     std::vector<std::optional<Held>> held_; ///< by handle
 };
 
