@@ -7,8 +7,8 @@
 
 int main(int argc, char** argv)
 {
-    // "iio:cf-ad9361-lpc?frequency=2.4G&gain=40&rate=2M" tunes the radio first; each option is read
-    // back.
+    // "iio:cf-ad9361-lpc?frequency=2.4G&gain=40&rate=2M" first tunes the radio and reads each
+    // setting back.
     iio_stream::Reader rx(
         {.source = argc > 1 ? argv[1] : "sim:?rate=2M&pattern=tone&frequency=250000"});
     std::vector<std::complex<float>> samples(1'000'000); // full scale is 1.0

@@ -5,7 +5,7 @@
 
 int main(int argc, char** argv)
 {
-    // "iio:cf-ad9361-lpc?frequency=2.4G"; this one loses 300 samples on purpose.
+    // "iio:cf-ad9361-lpc?frequency=2.4G" is a real radio; the default loses 300 samples on purpose.
     iio_stream::Reader rx({.source = argc > 1 ? argv[1] : "sim:?rate=0&drop_at=50000&drop=300",
                            .samples = 1'000'000});
     for (const iio_stream::Block& block : rx)

@@ -11,7 +11,7 @@ namespace {
 
 using Sample = std::complex<std::int16_t>;
 
-// A complex tone of an eighth of the rate; blocks are whole turns.
+// Fills a block with a complex tone at an eighth of the rate. A block is a whole number of periods.
 void fill(const iio_stream::EmptyBlock& block)
 {
     const auto samples = block.as<Sample>();
@@ -23,7 +23,8 @@ void fill(const iio_stream::EmptyBlock& block)
     }
 }
 
-// Level and frequency of what is heard, by the turn from each sample to the next.
+// Prints the level and the frequency of received samples. The frequency is computed from the phase
+// between adjacent samples.
 void tell(std::span<const Sample> samples, double rate)
 {
     std::complex<double> step, before;
@@ -41,8 +42,8 @@ void tell(std::span<const Sample> samples, double rate)
 
 int main(int argc, char** argv)
 {
-    // "iio:cf-ad9361-dds-core-lpc" and "iio:cf-ad9361-lpc" with a cable between them: what is sent
-    // is heard.
+    // "iio:cf-ad9361-dds-core-lpc" and "iio:cf-ad9361-lpc" with a cable between them receive the
+    // samples that are sent.
     iio_stream::Format format = iio_stream::Format::parse("ci16_le");
     format.sample_rate = 1e6;
     iio_stream::Writer tx({.sinks = {argc > 1 ? argv[1] : "null:"}, .block_size = 65536}, format);

@@ -9,8 +9,8 @@
 
 namespace {
 
-// A complex tone of an eighth of the rate, from sample `phase` on; returns how many samples there
-// was room for.
+// Fills a block with a complex tone at an eighth of the rate, from sample `phase` on. Returns the
+// number of samples in the block.
 std::size_t fill(const iio_stream::EmptyBlock& block, std::size_t phase)
 {
     const auto samples =

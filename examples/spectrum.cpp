@@ -13,7 +13,8 @@ namespace {
 using Sample = std::complex<std::int16_t>;
 constexpr std::size_t bins = 64;
 
-// The mean power of each bin, relative to full scale: a plain Fourier sum of windowed pieces.
+// Returns the mean power of each bin, relative to full scale, by a plain Fourier sum of windowed
+// pieces.
 std::array<double, bins> spectrum(std::span<const Sample> samples, double full_scale)
 {
     std::array<std::complex<double>, bins> turn;
@@ -40,10 +41,11 @@ std::array<double, bins> spectrum(std::span<const Sample> samples, double full_s
 
 int main(int argc, char** argv)
 {
-    // "iio:cf-ad9361-lpc?frequency=2.4G&channels=voltage0,voltage1" shows what a radio hears.
+    // "iio:cf-ad9361-lpc?frequency=2.4G&channels=voltage0,voltage1" shows the spectrum that a radio
+    // receives.
     const char* endpoint = argc > 1 ? argv[1] : "sim:?rate=1M&pattern=tone&frequency=125000";
     iio_stream::Reader rx({.source = endpoint, .samples = 100'000});
-    // For 12 bits stored in 16, like an AD9361's, it is 2048.
+    // Full scale is 2048 for 12 bits stored in 16, as on an AD9361.
     const double full_scale =
         std::ldexp(1.0, static_cast<int>(rx.format().channels[0].type.bits) - 1);
     for (const iio_stream::Block& block : rx) {

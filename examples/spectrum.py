@@ -8,7 +8,7 @@ import iio_stream as ios
 BINS = 64
 WINDOW = np.hanning(BINS) / np.hanning(BINS).sum()
 
-# "iio:cf-ad9361-lpc?frequency=2.4G&channels=voltage0,voltage1" shows what a radio hears.
+# "iio:cf-ad9361-lpc?frequency=2.4G&channels=voltage0,voltage1" shows the spectrum that a radio receives.
 with ios.source(sys.argv[1] if len(sys.argv) > 1 else "sim:?rate=1M&pattern=tone&frequency=125000",
                 samples=100_000) as rx:
     rate = rx.format.sample_rate
