@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Hooks of MkDocs: the pages of the site that are not in docs/ (README and its like, the manual, the references)."""
+"""Hooks of MkDocs that add the pages of the site that are not in docs/ (README, the man page, the references
+and so on)."""
 import os
 import re
 import shutil
@@ -35,21 +36,21 @@ PYTHON = ("# Python reference\n\n[The tutorial](python.md) comes first.\n\n::: i
 
 
 def manual():
-    """The man page, as a terminal shows it."""
+    """Returns the man page as a terminal shows it."""
     page = subprocess.run(["groff", "-mdoc", "-Tutf8", "-P-cbou", ROOT / "docs" / "man" / "iio-stream.1"], check=True,
                           capture_output=True, text=True, env={**os.environ, "LC_ALL": "C.UTF-8"}).stdout
     return COMMAND.format(page)
 
 
 def moved(text):
-    """A page of the root, with its links as docs/ has them."""
+    """Returns a page of the root folder with its links adapted to docs/."""
     for path, name in PAGES.items():
         text = text.replace(f"]({path}", f"]({name}")
     return text.replace("](docs/schema)", "](schema/summary.schema.json)").replace("](docs/", "](")
 
 
 class Doctests(griffe.Extension):
-    """Makes blocks of code of the examples in docstrings, which Markdown would take for quotations and links."""
+    """Marks the examples in docstrings as code, because Markdown would treat them as quotations and links."""
 
     def on_object(self, *, obj, **_):
         if obj.docstring:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whether KVM really boots this kernel here: /dev/kvm may exist and still not do it."""
+"""Finds out whether KVM can boot the kernel on this machine, which /dev/kvm alone does not guarantee."""
 
 import os
 import subprocess
@@ -12,12 +12,12 @@ PROBE_TIME = 20  # seconds
 
 
 def choose(folder, initramfs, board):
-    """Returns kvm or tcg; the result is kept in the cache for as long as the machine is up. QEMU's options
-    for the machine in which KVM is tried are `board`."""
+    """Returns kvm or tcg. The result is kept in the cache until the machine reboots. `board` are QEMU's
+    options for the machine with which KVM is tested."""
     forced = os.environ.get("IIO_STREAM_LAB_ACCEL")
     if forced:
         if forced not in ("kvm", "tcg"):
-            raise kernel.LabError("IIO_STREAM_LAB_ACCEL is kvm or tcg")
+            raise kernel.LabError("IIO_STREAM_LAB_ACCEL must be kvm or tcg")
         return forced
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return "tcg"
@@ -31,7 +31,8 @@ def choose(folder, initramfs, board):
 
 
 def options(accel, icount, cpus):
-    """The emulator executes string instructions byte by byte, which ERMS and FSRM invite to."""
+    """Returns QEMU's options for the accelerator. ERMS and FSRM are disabled in the emulator, because it
+    executes string instructions byte by byte."""
     if accel == "kvm" and not icount:
         return ["-accel", "kvm", "-cpu", "host", "-smp", str(cpus)]
     return [*emulator(icount), "-cpu", "max,erms=off,fsrm=off", "-smp", str(cpus)]

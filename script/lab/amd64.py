@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The lab's usual guest: a virtual PC that runs the programs of this machine, by its own files."""
+"""The lab's usual guest: a virtual PC that runs this machine's programs from this machine's files."""
 
 from pathlib import Path
 
@@ -10,20 +10,20 @@ import disk
 import guest
 import kernel
 
-STOCK = ("6.12", "6.1")  # Debian 12's own
-NEWER = ("newest", "7.3")  # of Debian 13's backports
+STOCK = ("6.12", "6.1")  # kernels of Debian 12
+NEWER = ("newest", "7.3")  # kernels of Debian 13's backports
 BASE = ["-M", "q35,usb=off,smm=off,hpet=off"]
 
 
 class Machine:
     build = "build"
     shell = "/bin/bash"
-    install = None  # packages beside the lab's, a group of script/install
+    install = None  # a group of script/install with additional packages
     apt = apt.Apt("amd64")
-    packages = []  # beside the kernel's
-    keep = {}  # of the unpacked packages' files, beside the kernel's: what the cache calls them
+    packages = []  # additional Debian packages
+    keep = {}  # additional files of the unpacked packages, and their names in the cache
     memory = 2048  # MB, unless --memory names another size
-    sources = ()  # of the kernel's source package, beside those that all machines need
+    sources = ()  # additional files of the kernel's source package
     make = []
     strip = "strip"
     init = "init"
@@ -33,8 +33,8 @@ class Machine:
     def __init__(self, series="6.12"):
         if series in NEWER:
             self.apt = apt.SuitesApt("amd64", "trixie", "trixie-backports")
-            self.packages = ["libc6"]  # for the tools of linux-kbuild, which are made for it
-            # Its configuration is that of gcc 14: with this machine's, and without what only that one has.
+            self.packages = ["libc6"]  # the tools of linux-kbuild need this version
+            # The kernel is configured for gcc 14. This machine's gcc lacks one of its features.
             self.make = ["CC=gcc", "CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT="]
 
     def refusal(self, options):
@@ -47,8 +47,8 @@ class Machine:
         return Path("/bin/busybox")
 
     def kernel_arguments(self, options):
-        """The emulator seems to compute wrong flags for cmpxchg16b now and then. The kernel does not use it
-        without CX16, which is bit 13 of its word 4 of features. Programs still see it: NumPy needs it."""
+        """Returns the kernel arguments. They disable CX16 (bit 13 of feature word 4), because the emulator
+        sometimes seems to compute wrong flags for cmpxchg16b. Programs still see CX16, which NumPy needs."""
         return f"console=ttyS0 tsc=reliable no_timer_check random.trust_cpu=on clearcpuid={4 * 32 + 13}"
 
     def settings(self, folder):
@@ -57,7 +57,7 @@ class Machine:
                 "BLOCK": "/dev/vda"}
 
     def fill(self, archive, options):
-        """Files for the guest's first file system: none, this machine's are there."""
+        """Adds no files to the guest's first file system, because the guest uses this machine's files."""
 
     def qemu(self, options, folder, product, work):
         board = [*BASE, *guest.BASE]

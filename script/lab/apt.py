@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Asks Debian's archive: by this machine's own lists, or by lists of another architecture in the cache."""
+"""Queries and downloads Debian packages, with this machine's lists or with separate lists in the cache."""
 
 import os
 import subprocess
@@ -9,13 +9,13 @@ import kernel
 
 
 class Apt:
-    """The packages of this machine's architecture, by the lists that it has."""
+    """Packages of this machine's architecture, with its own lists."""
 
-    moves_on = False  # a kernel is replaced by one of a later series
+    moves_on = False  # whether a kernel can be replaced by one of a later series
 
     def __init__(self, arch):
         self.arch = arch
-        self.flavor = arch  # the last part of the names of its kernels' packages
+        self.flavor = arch  # the last part of the names of the kernel packages
 
     def options(self):
         return []
@@ -25,7 +25,8 @@ class Apt:
         subprocess.run([*sudo, "apt-get", "update", "-qq"], check=False, stdout=sys.stderr)
 
     def refresh(self):
-        """Before a newer version is looked for; here that is left to the machine's owner."""
+        """Called before a search for a newer version. Does nothing here: the owner of the machine updates its
+        lists."""
 
     def names(self, prefix):
         return kernel.run(["apt-cache", *self.options(), "pkgnames", prefix]).split()
@@ -39,8 +40,8 @@ class Apt:
 
 
 class OwnLists(Apt):
-    """By lists in the cache, as if this were a fresh machine of theirs. This machine's lists, packages and
-    architectures stay as they are."""
+    """Packages with lists in the cache, as on a fresh machine. This machine's lists, packages and
+    architectures do not change."""
 
     def _name(self):
         return f"apt-{self.arch}"
@@ -64,16 +65,17 @@ class OwnLists(Apt):
             (self._state() / "status").touch()
             self._prepare()
             user = ["-o", "APT::Sandbox::User=root"] if os.geteuid() == 0 else []
-            # A mirror that is being renewed has some lists only; what is missing then shows later.
+            # A mirror that is being updated lacks some lists. If a needed one is missing, a later step fails.
             subprocess.run(["apt-get", *self.options(), *user, "update", "-qq"], check=False,
                            stdout=sys.stderr)
 
     def _prepare(self):
-        """Before the lists are fetched."""
+        """Called before the lists are fetched."""
 
 
 class ForeignApt(OwnLists):
-    """Those of another architecture; what of this machine's they need is named NAME:amd64."""
+    """Packages of another architecture. Packages of this machine's architecture that they need are named
+    NAME:amd64."""
 
     def options(self):
         return [*super().options(), "-o", f"APT::Architecture={self.arch}",
@@ -81,7 +83,7 @@ class ForeignApt(OwnLists):
 
 
 class SuitesApt(OwnLists):
-    """Those of other releases of Debian, from the archive that this machine's own sources name."""
+    """Packages of other Debian releases, from the archive in this machine's sources."""
 
     moves_on = True
     kind = "deb"
@@ -90,7 +92,7 @@ class SuitesApt(OwnLists):
     def __init__(self, arch, *suites):
         super().__init__(arch)
         self.suites = suites
-        self.listed = arch  # the architectures whose packages the lists have
+        self.listed = arch  # the architectures in the lists
 
     def _name(self):
         return f"apt-{self.arch}-{self.suites[-1]}"
@@ -106,8 +108,8 @@ class SuitesApt(OwnLists):
 
 
 class ForeignSuitesApt(SuitesApt):
-    """Those of another architecture in another release of Debian; what of this machine's they need is named
-    NAME:amd64."""
+    """Packages of another architecture in another Debian release. Packages of this machine's architecture
+    that they need are named NAME:amd64."""
 
     def __init__(self, arch, flavor, *suites):
         super().__init__(arch, *suites)
@@ -119,7 +121,7 @@ class ForeignSuitesApt(SuitesApt):
 
 
 class SourcesApt(SuitesApt):
-    """Sources of another release."""
+    """Source packages of another release."""
 
     kind = "deb-src"
 
@@ -127,19 +129,20 @@ class SourcesApt(SuitesApt):
         return f"apt-sources-{self.suites[-1]}"
 
     def unpack(self, package, folder):
-        """The newest source package of that name, with Debian's patches, in a folder below that one."""
+        """Unpacks the newest source package of that name, with Debian's patches, into a folder below
+        `folder`."""
         user = ["-o", "APT::Sandbox::User=root"] if os.geteuid() == 0 else []
         kernel.run(["apt-get", *self.options(), *user, "source", "-q", package], cwd=folder)
 
 
 def _archive():
-    """The address of Debian's archive (not that of its security updates) in this machine's sources."""
+    """Returns the address of Debian's archive (not of its security updates) in this machine's sources."""
     ask = ["apt-get", "indextargets", "--format", "$(LABEL) $(REPO_URI)", "Created-By: Packages"]
-    for attempt in ("as it is", "with lists"):  # which tell whose a source is
+    for attempt in ("as it is", "with lists"):  # only the lists have the label of a source
         for line in kernel.run(ask).splitlines():
             label, _, address = line.rpartition(" ")
             if label == "Debian":
                 return address
         if attempt == "as it is":
             Apt("amd64").update()
-    raise kernel.LabError("no source of this machine's apt is Debian's archive: Debian 13's kernels come from it")
+    raise kernel.LabError("Debian's archive, which has Debian 13's kernels, is not in this machine's sources")

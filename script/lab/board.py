@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Real boards for the simulator: libiio contexts that were written down on them, as descriptions that the
-simulator reads (tests/kernel/sim_board_text.c). board.py NAME|FILE.xml prints one; docs/simulator.md."""
+"""Real boards for the simulator: converts libiio contexts of real boards to the descriptions that the
+simulator reads (tests/kernel/sim_board_text.c). board.py NAME|FILE.xml prints one. See docs/simulator.md."""
 
 import re
 import shutil
@@ -13,7 +13,7 @@ from pathlib import Path
 import drivers
 import kernel
 
-PACKAGE = "pytest-libiio"  # from PyPI, fetched once; nothing of it is part of the project
+PACKAGE = "pytest-libiio"  # from PyPI, fetched once; it is not part of the project
 TYPES = """voltage current power accel anglvel magn illuminance intensity proximity temp incli rot angl
     timestamp capacitance altvoltage cct pressure humidityrelative activity steps energy distance velocity
     concentration resistance ph uvindex electricalconductivity count index gravity positionrelative phase
@@ -26,7 +26,7 @@ READ_ONLY = re.compile(r"\w+_available|label|rssi|input|[rt]x_path_rates|(pll|vc
 
 
 def folder():
-    """The folder of the package's contexts, which is fetched if it is not there."""
+    """Returns the folder of the package's contexts. Fetches it if it does not exist."""
     made = kernel.cache_root() / "boards"
     if not made.exists():
         with kernel.locked("boards"):
@@ -53,7 +53,8 @@ def _fetch(made):
 
 
 def fill(archive, sim):
-    """Puts what is known about boards into the guest; the parameters of --sim as the guest needs them."""
+    """Adds the descriptions of boards to the guest's files. Returns the parameters of --sim as the guest
+    needs them."""
     words = sim.split(",")
     for number, word in enumerate(words):
         if word.startswith("board="):
@@ -67,21 +68,21 @@ def fill(archive, sim):
 
 
 def known():
-    """The names of all boards that can be had without fetching anything."""
+    """Returns the names of all boards that are available without fetching anything."""
     made = kernel.cache_root() / "boards"
     return sorted(path.stem for path in made.glob("*.xml"))
 
 
 def find(board):
-    """The context of a board's name or of a file."""
+    """Returns the path of a context, by a board's name or the path of a file."""
     path = Path(board) if "/" in board or board.endswith(".xml") else folder() / f"{board}.xml"
     if not path.is_file():
-        raise kernel.LabError(f"no board {board}; known are {' '.join(known())}, or a file with a libiio context")
+        raise kernel.LabError(f"no board {board}; known: {' '.join(known())}, or the path of a context")
     return path
 
 
 def context(data):
-    """The XML tree of a context, whatever precedes it."""
+    """Returns the XML tree of a context. Other text may precede it."""
     text = data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8", "replace")
     begins = [match.start() for match in re.finditer(r"<context[\s>]", text)]
     if not begins:
@@ -93,7 +94,7 @@ def context(data):
 
 
 def describe(data):
-    """What the simulator reads, from a file's bytes."""
+    """Converts a file's bytes to the description that the simulator reads."""
     lines, clocks = [], {}
     for device in context(data).iter("device"):
         if not device.get("id").startswith("hwmon"):
@@ -102,7 +103,7 @@ def describe(data):
 
 
 def _plain(word):
-    """Without what would end a word or a line."""
+    """Replaces characters that would end a word or a line."""
     return "-" if word is None else re.sub(r"[\t\n]", " ", str(word))
 
 
@@ -140,7 +141,7 @@ def _kind(device, scans):
 
 
 def _scans(device):
-    """(output, the words of its line) of each scan element that can be made, in their order in the scan."""
+    """Returns (output, the words of its line) for each supported scan element, in the order of the scan."""
     found = []
     for channel in device.iter("channel"):
         element = channel.find("scan-element")
@@ -148,8 +149,8 @@ def _scans(device):
             continue
         name, form = CHANNEL.fullmatch(channel.get("id")), FORMAT.fullmatch(element.get("format"))
         if not name or not form or not _can_be_made(*map(int, form.groups("1")[2:])):
-            kernel.note(f"{device.get('name') or device.get('id')}: left out, for the simulator has no such scan "
-                        f"element: {channel.get('id')} {element.get('format')}")
+            kernel.note(f"{device.get('name') or device.get('id')}: left out, because the simulator does not "
+                        f"support the scan element: {channel.get('id')} {element.get('format')}")
             continue
         output = channel.get("type") == "output"
         endian, sign, real, storage, repeat, shift = form.groups()
@@ -163,7 +164,7 @@ def _can_be_made(real, storage, repeat, shift):
 
 
 def _attributes(device, rules, timestamp):
-    """Each file once, though libiio names those of several channels with each of them."""
+    """Yields each file once. libiio lists a file that several channels share for each of them."""
     seen = {"label", "name"} | ({"current_timestamp_clock"} if timestamp else set())
     for owner in [device, *device.iter("channel")]:
         files = {a.get("name"): a.get("filename") or a.get("name") for a in owner.findall("attribute")}
@@ -182,7 +183,8 @@ def _attributes(device, rules, timestamp):
 
 
 def _value(attribute):
-    """Some contexts have no values: then something that a driver could show."""
+    """Returns the value of an attribute. If the context has none, returns a value that a driver could
+    show."""
     value = attribute.get("value")
     if value is None:
         return "" if attribute.get("name").endswith("available") else "0"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The option --buffers: which DMA buffers the guest's kernel has."""
+"""The option --buffers, which selects the DMA buffers of the guest's kernel."""
 
 import re
 
@@ -9,7 +9,7 @@ OPTION = re.compile(r"legacy(?::(?P<mode>fixed|broken|single))?(?:,cma=(?P<cma>\
 
 
 def refusal(options):
-    """Why these buffers are not available, or None."""
+    """Returns why these buffers are not available, or None."""
     if not options.buffers:
         return None
     match = OPTION.fullmatch(options.buffers)
@@ -23,12 +23,12 @@ def refusal(options):
 
 
 def kind(options):
-    """What the modules are built for."""
+    """Returns the kind of buffers for which the modules are built."""
     return "legacy" if options.buffers else "kernel"
 
 
 def parameters(options):
-    """Of the module that has the legacy blocks."""
+    """Returns the parameters of the module with the legacy blocks."""
     match = OPTION.fullmatch(options.buffers)
     if not match:
         return ""

@@ -15,14 +15,14 @@ from cpio import Archive
 HERE = Path(__file__).resolve().parent
 TESTS = HERE.parent.parent / "tests" / "kernel"
 LEGACY = TESTS / "legacy"  # ADI's blocks
-REPLACED = "industrialio-buffer-dmaengine.ko"  # by those
+REPLACED = "industrialio-buffer-dmaengine.ko"  # the module that ADI's blocks replace
 TOOLS = ("connect", "devices", "sim-load", "udc-load")
 KEEP = 10  # older products that are kept in the cache, for other checkouts
 
 
 def product(folder, machine, buffers):
-    """The folder with initramfs and modules for a kernel and these sources, built if need be. `buffers` is
-    kernel or legacy: which DMA buffers the kernel has."""
+    """Returns the folder with the initramfs and the modules for a kernel and these sources, and builds it if
+    necessary. `buffers` is the kind of DMA buffers: kernel or legacy."""
     release = kernel.release_of(folder)
     made = kernel.cache_root() / f"guest-{release}-{_hash(folder, machine, buffers)}"
     if not (made / "initramfs").exists():
@@ -91,13 +91,14 @@ def _with_dependencies(folder, release, name):
 
 
 def _built(out, name):
-    """One of this build's modules; with a question mark it may be missing, as on older kernels."""
+    """Returns a module of this build. If its name ends in a question mark, it can be missing, as for older
+    kernels."""
     path = out / f"{name.rstrip('?')}.ko"
     return [path] if path.exists() or not name.endswith("?") else []
 
 
 def _initramfs(folder, release, out, machine, buffers):
-    """BusyBox, the two stages of init, and the modules in the order in which they load."""
+    """Returns the initramfs: BusyBox, the two stages of init, and the modules in their load order."""
     archive = Archive()
     archive.file("init", (HERE / machine.init).read_bytes(), 0o755)
     archive.file("bin/busybox", machine.busybox(folder).read_bytes(), 0o755)

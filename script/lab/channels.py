@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The channels between a program in the guest and this side: its streams, and control with its status."""
+"""The channels between a program in the guest and the host: its standard streams, and control with its
+status."""
 
 import contextlib
 import os
@@ -9,11 +10,11 @@ import socket
 
 NAMES = ("control", "in", "out", "err")
 FROM_GUEST = ("control", "out", "err")
-GREETING = 80  # bytes at most
+GREETING = 80  # bytes of a greeting, at most
 
 
 class Ports:
-    """virtio's serial ports, each a pair of sockets of which QEMU has one."""
+    """Serial ports of virtio. Each is a pair of sockets; QEMU has one of them."""
 
     def __init__(self):
         self._pairs = {name: socket.socketpair() for name in NAMES}
@@ -43,7 +44,8 @@ class Ports:
 
 class Connections:
     """TCP connections from the guest through QEMU's user network, for a board without virtio. Each begins
-    with a line of this run's secret and the channel's name: the port is open to all of this machine."""
+    with a line that contains this run's secret and the channel's name, because every user of this machine can
+    connect to the port."""
 
     ADDRESS = "10.0.2.2"  # this machine, as the guest sees it
 
@@ -66,14 +68,14 @@ class Connections:
         return []
 
     def watch(self, selector, process):
-        """The process, too: without a connection nothing else shows that QEMU has ended."""
+        """Also watches the process, because without a connection nothing else shows that QEMU has ended."""
         self._process = os.pidfd_open(process.pid)
         selector.register(self._door, selectors.EVENT_READ, "door")
         selector.register(self._process, selectors.EVENT_READ, "process")
 
     def serve(self, selector, key):
         if key.data == "door":
-            with contextlib.suppress(BlockingIOError, ConnectionError):  # it may have left already
+            with contextlib.suppress(BlockingIOError, ConnectionError):  # the peer may have disconnected
                 caller = self._door.accept()[0]
                 caller.setblocking(False)
                 self._greetings[caller] = b""
@@ -86,7 +88,7 @@ class Connections:
             self._shut(selector)
 
     def _listen(self, selector, caller):
-        """Takes the greeting and not a byte more: what follows is the program's."""
+        """Reads only the greeting, byte by byte, because the program's data follow it."""
         try:
             byte = caller.recv(1)
         except BlockingIOError:

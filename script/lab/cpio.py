@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Writes initramfs archives (cpio, "newc" form)."""
+"""Writes initramfs archives (cpio, format "newc")."""
 
 import stat
 from pathlib import Path
 
 
 class Archive:
-    """Collects files in memory; the kernel unpacks several archives one after the other."""
+    """Collects files in memory. The kernel can unpack several archives one after the other."""
 
     def __init__(self):
         self._parts = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The guest's disk: where its image is, and QEMU's options for it."""
+"""The guest's disk: the place of its image, and QEMU's options for it."""
 
 import os
 import re
@@ -13,24 +13,24 @@ SIZE = re.compile(r"(\d+)\s*([KMGT]?)i?B?", re.I)
 
 
 def size_of(text):
-    """The bytes of 512Mi, 1G and the like; None if it is not a size."""
+    """Returns the bytes of a size such as 512Mi or 1G; None if it is not a size."""
     match = SIZE.fullmatch(text)
     return int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}[match[2].upper()] if match else None
 
 
 def _parse(option):
-    """The path, or "", and the bytes of --disk."""
+    """Returns the path of --disk, "" if there is none, and its size in bytes."""
     path, _, size = option.rpartition(":")
     count = size_of(size)
     if count is None:
-        raise kernel.LabError(f"--disk {option}: {size!r} is no size such as 512Mi or 1Gi")
+        raise kernel.LabError(f"--disk {option}: {size!r} is not a size such as 512Mi or 1Gi")
     return path, count
 
 
 def folder(options):
-    """Where a run's files are: in the host's memory if that has room for the guest and its disk,
-    else (None) where temporary files do. With --icount the guest's clock runs on while it waits for
-    the host's disk, and its programs seem to need more time for a write."""
+    """Returns the folder for a run's files: in the host's memory if it has room for the guest and its disk,
+    else None for the usual place of temporary files. With --icount, the guest's clock continues while it
+    waits for the host's disk, so that writes to a real disk would seem slower."""
     path, size = _parse(options.disk) if options.disk else ("", 0)
     needed = (0 if path else size) + (options.memory << 20) + SPARE
     try:
@@ -42,7 +42,7 @@ def folder(options):
 
 
 def drive(option, work):
-    """QEMU's options for the drive `disk`; makes the image if there is none."""
+    """Returns QEMU's options for the drive `disk`. Makes the image if it does not exist."""
     path, size = _parse(option)
     image = Path(path) if path else work / "disk"
     if not image.exists():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One run of the guest: QEMU, the channels to the program in it, deadlines, and how it ended."""
+"""One run of the guest: QEMU, the channels to its program, the deadlines, and the result."""
 
 import contextlib
 import ctypes
@@ -16,7 +16,7 @@ import time
 import channels
 
 BASE = ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
-BOOT_TIME = 180  # seconds until the program begins; ten are usual
+BOOT_TIME = 180  # seconds until the program starts; usually about ten
 DRAIN_TIME = 5  # seconds for the rest of the output once the program has ended
 
 
@@ -26,7 +26,7 @@ class Died(Exception):
 
 @contextlib.contextmanager
 def initrd(base, archive):
-    """A file with the common initramfs and one more archive appended."""
+    """Makes a file with the common initramfs and another archive appended."""
     with tempfile.NamedTemporaryFile(prefix="iios-lab-") as image:
         image.write(base.read_bytes() + archive.bytes())
         image.flush()
@@ -42,7 +42,7 @@ def _child_setup():
 
 
 def start(command, descriptors, said, interactive=False):
-    """QEMU, which may say something (of deprecated options, say): that goes to a file."""
+    """Starts QEMU. Its messages, for example about deprecated options, go to the file `said`."""
     quiet = None if interactive else subprocess.DEVNULL
     with open(said, "wb") as file:
         return subprocess.Popen(command, pass_fds=descriptors, stdin=quiet, stdout=quiet, stderr=file,
@@ -50,7 +50,7 @@ def start(command, descriptors, said, interactive=False):
 
 
 class Output:
-    """One of the program's outputs, up to the mark that the guest writes after its end."""
+    """One of the program's outputs. It ends at the mark that the guest writes after it."""
 
     def __init__(self, descriptor, mark):
         self._descriptor = descriptor
@@ -77,15 +77,15 @@ class Output:
 
 
 class Run:
-    """The channels and deadlines of one run; ends with the program's status."""
+    """The channels and the deadlines of one run. The result is the program's status."""
 
     def __init__(self, channels, timeout, silence, kill_after, interactive=False):
         self.mark = secrets.token_hex(16)
         self.limits = {"timeout": timeout, "silence": silence, "kill_after": kill_after,
                        "boot": BOOT_TIME}
-        self._interactive = interactive  # the terminal belongs to QEMU then
-        self.killed = None  # which limit ended it
-        self.started = False  # the program, not the guest
+        self._interactive = interactive  # if true, QEMU has the terminal
+        self.killed = None  # the limit that ended the run
+        self.started = False  # whether the program, not just the guest, has started
         self.status = None
         self.failure = None
         self._reading = False
@@ -93,10 +93,10 @@ class Run:
         self._deadlines = {}
         self._control = b""
         self._out = {"out": Output(1, self.mark.encode()), "err": Output(2, self.mark.encode())}
-        self._pending = b""  # of our own input, not yet taken by the guest
+        self._pending = b""  # input that the guest has not accepted yet
 
     def follow(self, process):
-        """Moves the data until the program's status and all its output are here."""
+        """Transfers data until the program's status and all of its output have arrived."""
         self._set_deadline("timeout")
         self._set_deadline("boot")
         selector = selectors.DefaultSelector()
@@ -182,13 +182,13 @@ class Run:
     def _watch_input(self, selector):
         try:
             selector.register(0, selectors.EVENT_READ, "stdin")
-        except PermissionError:  # a regular file: always ready
+        except PermissionError:  # a regular file, which is always ready
             self._read_input(selector)
         except (OSError, ValueError):  # closed
             self._end_input()
 
     def _read_input(self, selector):
-        """Reads a piece of our input and waits, reading no more, until the guest has taken it."""
+        """Reads a piece of the input. The next one is read after the guest has accepted it."""
         try:
             selector.unregister(0)
         except KeyError:
@@ -208,7 +208,7 @@ class Run:
             self._pending = self._pending[side.send(self._pending):]
         except BlockingIOError:
             return
-        except ConnectionError:  # no one will read it
+        except ConnectionError:  # the guest does not read it any more
             selector.unregister(side)
             return
         if not self._pending:
@@ -221,7 +221,7 @@ class Run:
 
 
 def interactive_size():
-    """The terminal's size in words for stty, for the guest's shell."""
+    """Returns the terminal's size as arguments for stty in the guest."""
     try:
         size = os.get_terminal_size(sys.stdin.fileno())
     except OSError:

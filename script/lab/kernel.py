@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Debian's kernels: finds the newest of a series and unpacks it, its headers and a little source."""
+"""Debian's kernels: finds the newest kernel of a series, and unpacks it with its headers and some source
+files."""
 
 import contextlib
 import fcntl
@@ -12,12 +13,12 @@ import tempfile
 import time
 from pathlib import Path
 
-LOOK_AGAIN_AFTER = 24 * 3600  # seconds for which the answer "this is the newest" is believed
-FORMAT = "5"  # of the cached folder; raise it when unpack() changes
+LOOK_AGAIN_AFTER = 24 * 3600  # seconds between searches for a newer kernel
+FORMAT = "5"  # format of the cached folder; raise it when _unpack() changes
 
 LOADER = "ld-linux-x86-64.so.2"
 
-# All that is taken from the kernel's source package.
+# The files that are used from the kernel's source package.
 SOURCES = (
     "drivers/dma/dma-axi-dmac.c",
     "drivers/dma/dmaengine.h",
@@ -25,7 +26,7 @@ SOURCES = (
     "drivers/iio/buffer/industrialio-buffer-dma.c",
     "drivers/iio/buffer/industrialio-buffer-dmaengine.c",
 )
-# The same if the kernel has IIO backends. The cores' drivers include headers of some chips'.
+# Additional files if the kernel has IIO backends. The cores' drivers include headers of some chips' drivers.
 BACKEND_SOURCES = (
     "drivers/iio/adc/*.h",
     "drivers/iio/adc/adi-axi-adc.c",
@@ -36,7 +37,7 @@ BACKEND_SOURCES = (
 
 
 class LabError(Exception):
-    """The lab cannot be made; the text says why."""
+    """The lab cannot be set up; the text is the reason."""
 
 
 def cache_root():
@@ -46,7 +47,7 @@ def cache_root():
 
 @contextlib.contextmanager
 def locked(name):
-    """One builder at a time; the others wait and then find the product."""
+    """Holds a lock, so that only one process builds a product. Others wait and then find it."""
     root = cache_root()
     root.mkdir(parents=True, exist_ok=True)
     with open(root / f"{name}.lock", "w") as lock:
@@ -67,8 +68,8 @@ def note(text):
 
 
 def kernel(series, machine):
-    """The folder of the newest kernel of a series (7.3, 6.12, 6.1) or of all (newest), unpacked if it was
-    not there."""
+    """Returns the folder of the newest kernel of a series (7.3, 6.12, 6.1) or of all series (newest). Unpacks
+    it if necessary."""
     root = cache_root()
     arch = machine.apt.arch
     stamp = root / f"newest-{_prefix(arch)}{series}"
@@ -80,7 +81,7 @@ def kernel(series, machine):
         machine.apt.refresh()
         try:
             folder = _fetched(series, release, machine)
-        except LabError:  # the lists may be older than the archive
+        except LabError:  # the lists can be older than the archive
             machine.apt.update()
             folder = _fetched(series, release, machine)
         stamp.write_text(release_of(folder).removesuffix(f"-{machine.apt.flavor}") + "\n")
@@ -98,7 +99,7 @@ def _fetched(series, known, machine):
 
 
 def _forget_old(series, arch):
-    """Two kernels of a series are kept: a guest may still run with the older one's modules."""
+    """Removes all but two kernels of a series. A guest may still use the modules of the older one."""
     folders = sorted(cache_root().glob(f"kernel-{_prefix(arch)}{series}.*/"), key=lambda f: f.stat().st_mtime)
     for old in folders[:-2]:
         shutil.rmtree(old, ignore_errors=True)
@@ -109,7 +110,7 @@ def release_of(folder):
 
 
 def _prefix(arch):
-    """What distinguishes a foreign architecture's products in the cache from this machine's."""
+    """Returns the prefix of another architecture's products in the cache."""
     return "" if arch == "amd64" else f"{arch}-"
 
 
@@ -118,12 +119,12 @@ def _folder(release, arch):
 
 
 def _series(release):
-    """7.3 of 7.3.4+deb13."""
+    """Returns the series of a release: 7.3 for 7.3.4+deb13."""
     return ".".join(release.split(".")[:2])
 
 
 def _age(release):
-    """Sorts releases, and series."""
+    """Returns a sort key for releases and series."""
     return [int(number) for number in re.findall(r"\d+", release)]
 
 
@@ -136,12 +137,13 @@ def _newest(series, apt):
 
 
 def _successor(series, apt):
-    """Backports keep a kernel only until a newer one comes: the newest there is, if it is a later one."""
+    """Returns the newest kernel if it is later than the series, because backports remove a kernel when a
+    newer one appears."""
     there = sorted(_releases("newest", apt), key=_age)
     if apt.moves_on and there and _age(there[-1]) > _age(series):
-        note(f"{series} is no longer in Debian's {apt.suites[-1]}: taking {there[-1]}")
+        note(f"{series} is no longer in Debian's {apt.suites[-1]}: using {there[-1]}")
         return there[-1]
-    raise LabError(f"apt knows no linux-headers-{series}.*-{apt.flavor}, only "
+    raise LabError(f"apt finds no linux-headers-{series}.*-{apt.flavor}, only "
                    f"{', '.join(there) or 'none at all'} (see docs/lab.md)")
 
 
@@ -159,12 +161,13 @@ def _version(package, apt):
 
 
 def _packages(release, machine):
-    """What to download, NAME=VERSION, all of one version, and what else the machine needs."""
+    """Returns the packages to download: NAME=VERSION for those of the kernel, all of the same version, and
+    the additional ones of the machine."""
     apt = machine.apt
     version, shown = _version(f"linux-headers-{release}-{apt.flavor}", apt)
     needs = re.search(r"^Depends: (.+)$", shown, re.M)[1]
     series = _series(release)
-    # Its tools run on this machine, whatever they build for.
+    # Its tools run on this machine, for any target.
     kbuild = re.search(rf"linux-kbuild-{re.escape(series)}[\w.+]*", needs)[0] + ":amd64"
     image = f"linux-image-{release}-{apt.flavor}"
     if image + "-unsigned" in apt.names(image):
@@ -175,7 +178,7 @@ def _packages(release, machine):
     same = [f"linux-headers-{release}-{apt.flavor}", f"linux-headers-{release}-common", kbuild]
     same += [f"linux-source-{series}"] + ([] if "=" in image else [image])
     more = ([image] if "=" in image else []) + machine.packages
-    # Since Debian 13's backports the image's package is empty, and names these.
+    # Since Debian 13's backports, the image's package is empty and depends on these.
     parts = [f"linux-{part}-{release}-{apt.flavor}" for part in ("binary", "modules", "base")]
     same += [part for part in parts if part in apt.names(part)]
     return [f"{name}={version}" for name in same] + more
@@ -207,7 +210,8 @@ def _unpack(release, folder, machine):
 
 
 def _arrange(full, tree, product, sources):
-    """Keeps the image, all modules, the headers (made relocatable) and a few source files, `sources` among them."""
+    """Keeps the image, all modules, the headers (made relocatable) and a few source files, `sources` among
+    them."""
     lib = next(path for path in (tree / "lib", tree / "usr" / "lib") if (path / "modules" / full).is_dir())
     for part in ("vmlinuz", "config"):
         places = (tree / "boot" / f"{part}-{full}", lib / "modules" / full / part)
@@ -229,7 +233,7 @@ def _arrange(full, tree, product, sources):
 
 
 def _arrange_headers(full, tree, headers):
-    """What modules are built with, wherever the cache is."""
+    """Moves the headers with which modules are built, and makes them relocatable."""
     (headers / "src").mkdir(parents=True)
     (headers / "lib").mkdir()
     for part in (tree / "usr" / "src").glob("linux-headers-*"):
@@ -239,7 +243,7 @@ def _arrange_headers(full, tree, headers):
     libc = tree / "usr" / "lib" / "x86_64-linux-gnu"
     if (libc / LOADER).exists():
         _bring_libc(libc, headers / "lib")
-    # Without it the build makes no BTF for modules, for which pahole would be needed.
+    # Without vmlinux, the build makes no BTF for modules, which would need pahole.
     (headers / "src" / f"linux-headers-{full}" / "vmlinux").unlink(missing_ok=True)
     makefile = headers / "src" / f"linux-headers-{full}" / "Makefile"
     text = makefile.read_text().replace("/usr/src/", "$(dir $(lastword $(MAKEFILE_LIST)))../")
@@ -247,8 +251,9 @@ def _arrange_headers(full, tree, headers):
 
 
 def _bring_libc(libc, lib):
-    """The build's programs run by the loader of the C library that they were made for, a later one than
-    this machine's may be. The argument 0 is kept: by it modpost finds the one for the architecture."""
+    """Makes the build's programs run with the C library for which they were made, because it can be newer
+    than this machine's. Their argument 0 does not change, because modpost uses it to find the program for the
+    architecture."""
     own = lib / "libc"
     own.mkdir()
     for name in ("libc.so.6", "libm.so.6", LOADER):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The guest's kernel log: what in it makes a run fail."""
+"""Finds the lines of the guest's kernel log that make a run fail."""
 
 import re
 
@@ -8,12 +8,12 @@ BAD = re.compile(
     r"refcount_t:|list_(add|del) corruption|[Uu]nable to handle|INFO: task .* blocked|"
     r"rcu.*detected stalls|nobody cared|Call [Tt]race:|Internal error:|DMA-API:"
 )
-# Said at every boot of these kernels under QEMU, and harmless.
+# Harmless lines that these kernels print at every boot under QEMU.
 HARMLESS = re.compile(r"kfence: initialized|x86/.*BUG|Spectre|Debug warning: early ioremap")
 
 
-# QEMU before 8.1 without KVM may run a breakpoint by which the kernel patches its own code, after
-# the patch was complete; the kernel then knows nothing of it.
+# The kernel patches its code by means of a breakpoint. Without KVM, QEMU before 8.1 can execute this
+# breakpoint after the patch is complete, and the kernel then reports an unexpected int3.
 TRIPPED = re.compile(r"\bint3: 0000\b")
 
 
@@ -29,7 +29,7 @@ def read(path):
 
 
 def offences(lines):
-    """The offending lines, each with a few that follow it."""
+    """Returns the lines that make a run fail, each with some lines that follow it."""
     shown = []
     last = -1
     for number, line in enumerate(lines):

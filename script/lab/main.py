@@ -26,45 +26,51 @@ from cpio import Archive
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 MACHINES = {"amd64": amd64.Machine, "zcu102": zcu102.Machine, "armhf": armhf.Machine}
 KILLED, DIED, DIRTY, LATE, USAGE, NO_LAB = 97, 98, 99, 124, 2, 125
-BOOTS = 3  # while QEMU trips over its own bug before the program has begun
+BOOTS = 3  # attempts, if a bug of QEMU stops the guest before the program has started
 PASSED_ON = re.compile(r"(IIO_STREAM_|ASAN_|UBSAN_|TSAN_|LSAN_|GTEST_|LC_|PYTHON)\w*|LANG|CI|TERM")
 
 
 def parse(arguments):
     parser = argparse.ArgumentParser(
         prog="script/vm", allow_abbrev=False,
-        description="Runs a program of this machine as root in the kernel lab; without -- CMD "
-        "gives a shell there.",
-        epilog="Status: the program's own; 99 the guest's kernel log is dirty, 98 the guest died, "
-        "97 killed by --kill-after, 124 --timeout or --silence passed, 125 no lab. See docs/lab.md.")
+        description="Runs a program of this machine as root in the kernel lab. Without -- CMD, "
+        "it starts a shell there.",
+        epilog="Status: the program's own; 99: the guest's kernel log has errors, 98: the guest died, "
+        "97: killed by --kill-after, 124: --timeout or --silence expired, 125: the lab cannot be set up. "
+        "See docs/lab.md.")
     parser.add_argument("--arch", default="amd64", choices=list(MACHINES),
-                        help="zcu102: programs of script/cross arm64 on an emulated board; armhf: those of "
-                        "script/cross armhf on a 32-bit ARM machine")
+                        help="zcu102: programs of script/cross arm64 on an emulated board; armhf: programs "
+                        "of script/cross armhf on a 32-bit ARM machine")
     parser.add_argument("--kernel", default="6.12", choices=[*amd64.NEWER, *amd64.STOCK])
     parser.add_argument("--kernel-args", default="", metavar="ARGS")
-    parser.add_argument("--sim", default="", metavar="KEY=VALUE,…", help="or none")
+    parser.add_argument("--sim", default="", metavar="KEY=VALUE,…",
+                        help="parameters of the simulator, or none")
     parser.add_argument("--buffers", default="", metavar="legacy[:MODE][,cma=SIZE]", help="DMA buffers as in ADI's kernels; "
-                        "MODE is what read() does: fixed (default), broken (any panics), single (one block)")
+                        "MODE is the behaviour of read(): fixed (default), broken (any read panics), "
+                        "single (one block)")
     parser.add_argument("--disk", metavar="[PATH:]SIZE", help="ext4 at /mnt/disk")
     parser.add_argument("--net", choices=["pair", "host"], help="with --arch amd64: two network cards on one wire "
-                        "(modprobe e1000e), or one to this machine, which is 10.0.2.2 (modprobe virtio_net)")
-    parser.add_argument("--forward", type=int, metavar="PORT", help="with --arch zcu102: this machine's PORT leads to the "
-                        "guest's 30431, that of iio-stream serve")
-    parser.add_argument("--root", metavar="IMAGE", help="with --arch zcu102: a disk of script/board, "
-                        "which is booted, and written to; CMD is its user's")
-    parser.add_argument("--user", default="analog", metavar="NAME", help="with --root: whose CMD is (analog, root)")
+                        "(modprobe e1000e), or one connected to this machine, which is 10.0.2.2 "
+                        "(modprobe virtio_net)")
+    parser.add_argument("--forward", type=int, metavar="PORT", help="with --arch zcu102: forward this machine's PORT to "
+                        "the guest's port 30431, which iio-stream serve uses")
+    parser.add_argument("--root", metavar="IMAGE", help="with --arch zcu102: boot a disk of script/board, "
+                        "which is also written to, and run CMD as its user")
+    parser.add_argument("--user", default="analog", metavar="NAME",
+                        help="with --root: the user that runs CMD (analog, root)")
     parser.add_argument("--cpus", type=int, metavar="N", help="2, or 1 with --icount")
     parser.add_argument("--icount", action="store_true", help="time counts instructions; one CPU")
     parser.add_argument("--memory", type=int, metavar="MB", help="2048, or 512 with --arch armhf")
     parser.add_argument("--hugepages", type=int, metavar="N", help="2 MiB pages to reserve "
                         "(default: 128, or none below 2048 MB of memory)")
-    parser.add_argument("--timeout", type=float, default=1800, metavar="S", help="0: none")
+    parser.add_argument("--timeout", type=float, default=1800, metavar="S",
+                        help="end the run after S seconds (1800); 0: no limit")
     parser.add_argument("--silence", type=float, metavar="S",
-                        help="ends a program that prints nothing for S seconds")
-    parser.add_argument("--kill-after", type=float, metavar="S", help="a power cut, S seconds "
-                        "after the program began")
-    parser.add_argument("--log", metavar="FILE", help="keep the guest's kernel log there")
-    parser.add_argument("--verbose", action="store_true", help="show that log at the end")
+                        help="end a program that prints nothing for S seconds")
+    parser.add_argument("--kill-after", type=float, metavar="S", help="simulate a power cut S seconds "
+                        "after the program started")
+    parser.add_argument("--log", metavar="FILE", help="write the guest's kernel log to FILE")
+    parser.add_argument("--verbose", action="store_true", help="show the kernel log at the end")
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- CMD…")
     options = parser.parse_args(arguments)
     if options.command[:1] == ["--"]:
@@ -74,8 +80,8 @@ def parse(arguments):
     if options.cpus is None:
         options.cpus = 1 if options.icount else 2
     if not 1 <= options.cpus <= (1 if options.icount else os.cpu_count() * 4):
-        parser.error(f"--cpus {options.cpus}: " + ("--icount has one" if options.icount else
-                     f"1 to {os.cpu_count() * 4}, four for each of this machine's"))
+        parser.error(f"--cpus {options.cpus}: " + ("--icount supports one" if options.icount else
+                     f"1 to {os.cpu_count() * 4}, four for each of this machine's CPUs"))
     options.machine = MACHINES[options.arch](options.kernel)
     if options.memory is None:
         options.memory = options.machine.memory
@@ -86,7 +92,7 @@ def parse(arguments):
 
 
 def settings(options, folder, run, channels, sim):
-    """What the guest's scripts need to know."""
+    """Returns the settings for the guest's scripts."""
     values = {
         **options.machine.settings(folder),
         **channels.settings(),
@@ -104,7 +110,7 @@ def settings(options, folder, run, channels, sim):
 
 
 def command(options):
-    """The script that becomes the program: environment, folder, exec."""
+    """Returns the script that sets the environment and the folder, and then executes the program."""
     if options.root:
         return shlex.join(["exec", *(options.command or ["/bin/bash", "-i"])]).encode() + b"\n"
     build_folder = CHECKOUT / options.machine.build
@@ -131,17 +137,17 @@ def kernel_arguments(options):
 
 
 def judge(options, run, lines):
-    """The exit status, with the reason on stderr if it is not the program's own."""
+    """Returns the exit status. If it is not the program's own, prints the reason to stderr."""
     dirty = log.offences(lines)
     if options.verbose:
         print("\n".join(lines), file=sys.stderr)
     if dirty:
         kernel.note("the guest's kernel log:\n" + "\n".join(dirty[:200]))
         if log.emulator_tripped(lines):
-            kernel.note("that was QEMU, not the kernel: docs/lab.md, Traps, int3")
+            kernel.note("QEMU, not the kernel, caused this: docs/lab.md, Traps, int3")
         return DIRTY
     if run.killed == "kill_after":
-        kernel.note(f"killed {options.kill_after:g} s after the program began, as asked")
+        kernel.note(f"killed {options.kill_after:g} s after the program started, as requested")
         return KILLED
     if run.status is not None and not run.killed:
         return run.status
@@ -149,15 +155,15 @@ def judge(options, run, lines):
     if run.killed == "boot":
         reason = f"the guest was not ready within {guest.BOOT_TIME} s"
     elif run.killed == "silence":
-        reason = f"nothing came from the program for {options.silence:g} s"
+        reason = f"the program printed nothing for {options.silence:g} s"
     elif run.killed:
-        reason = f"not done after {options.timeout:g} s"
+        reason = f"the program did not end within {options.timeout:g} s"
     kernel.note(reason + "; its log ends:\n" + "\n".join(lines[-40:]))
     return LATE if run.killed in ("timeout", "silence") else DIED
 
 
 def boot(options, folder, product):
-    """One guest from power-on to its end: the run and the kernel log's lines."""
+    """Runs one guest from power-on to its end. Returns the run and the lines of the kernel log."""
     channels = options.machine.channels()
     run = guest.Run(channels, options.timeout, options.silence, options.kill_after, not options.command)
     with tempfile.TemporaryDirectory(prefix="iios-lab-", dir=disk.folder(options)) as name:
@@ -169,7 +175,7 @@ def boot(options, folder, product):
         options.machine.fill(job, options)
         with guest.initrd(product / "initramfs", job) as image:
             args = options.machine.qemu(options, folder, product, work)
-            args[1:1] = channels.options()  # first, since the console of a shell needs their bus
+            args[1:1] = channels.options()  # first, because the console of a shell needs their bus
             args += ["-m", str(options.memory), "-initrd", image, "-append", kernel_arguments(options)]
             process = guest.start(args, channels.descriptors(), work / "said", not options.command)
             run.follow(process)
@@ -195,7 +201,7 @@ def lab(options):
 
 def main():
     options = parse(sys.argv[1:])
-    os.environ["PATH"] += ":/usr/sbin:/sbin"  # depmod, modprobe and mke2fs, for ordinary users
+    os.environ["PATH"] += ":/usr/sbin:/sbin"  # for depmod, modprobe and mke2fs of ordinary users
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         return lab(options)

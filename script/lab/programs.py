@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The programs that script/cross builds for another processor, with the libraries that they need, for a guest whose
-files are all in memory."""
+"""The programs that script/cross builds for another processor, with their libraries, for a guest that has all
+its files in memory."""
 
 import os
 import re
@@ -14,8 +14,8 @@ SYSTEM = ("/bin/", "/sbin/", "/usr/", "/lib/")  # the guest has its own
 
 
 class Programs:
-    """Those of one of Debian's architectures. `machine` is the e_machine of its ELF headers, `loader` the file that
-    starts its programs."""
+    """The programs of one Debian architecture. `machine` is the e_machine of its ELF headers, `loader` its
+    dynamic loader."""
 
     def __init__(self, arch, triplet, machine, loader):
         self.arch = arch
@@ -27,7 +27,8 @@ class Programs:
         self._libraries = (f"lib/{triplet}", f"usr/lib/{triplet}")
 
     def fill(self, archive, options):
-        """Adds the programs of the build folder, the program of CMD if it is another one, and the libraries of both."""
+        """Adds the programs of the build folder, the program of CMD if it is another one, and the libraries
+        of both."""
         build = CHECKOUT / self.build
         sysroot = self._sysroot(build)
         files = {path: path for path in sorted(build.rglob("*")) if _architecture(path) == self._machine}
@@ -48,7 +49,7 @@ class Programs:
         archive.folder(os.getcwd().lstrip("/"))
 
     def _sysroot(self, build):
-        """The folder of the board's libraries with which the build folder was made."""
+        """Returns the folder of the board's libraries that the build folder uses."""
         cached = build / "CMakeCache.txt"
         match = re.search(r"^CMAKE_SYSROOT:\w+=(.+)$", cached.read_text(), re.M) if cached.exists() else None
         if not match or not (build / "iio-stream").exists():
@@ -59,7 +60,8 @@ class Programs:
         return Path(match[1])
 
     def _program(self, word):
-        """The path of CMD's program, if it is a file of this machine and not one of the guest's own."""
+        """Returns the path of CMD's program if it is a file of this machine and not one of the guest's own
+        files."""
         path = Path(word).absolute()
         if "/" not in word or not path.is_file() or str(path).startswith(SYSTEM):
             return None
@@ -72,7 +74,7 @@ class Programs:
         return next((path for path in (sysroot / part / name for part in self._libraries) if path.exists()), None)
 
     def _needed(self, files, sysroot):
-        """The names of the libraries that these files need, and those of the libraries themselves."""
+        """Returns the names of the libraries that these files need, directly or through other libraries."""
         names, unread = set(), [path for path in files.values() if _architecture(path)]
         while unread:
             found = set(re.findall(r"\(NEEDED\).*\[(.+)\]", kernel.run(["readelf", "-dW", *unread]))) - names
@@ -81,14 +83,14 @@ class Programs:
         return sorted(names)
 
     def _stripped(self, path):
-        """A program's content without its debugging information, which is most of it."""
+        """Returns a program's content without its debug information, which is most of the file."""
         with tempfile.NamedTemporaryFile() as stripped:
             kernel.run([self.strip, "--strip-debug", "-o", stripped.name, path])
             return Path(stripped.name).read_bytes()
 
 
 def _architecture(path):
-    """An ELF program's or shared library's machine, else None."""
+    """Returns the machine of an ELF program or shared library; None for other files."""
     if path.is_dir() or not os.access(path, os.X_OK):
         return None
     with open(path, "rb") as file:

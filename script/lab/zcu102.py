@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The emulated ZCU102: Debian's arm64 kernel and board description, and the programs of build-arm64 with
-the libraries that they need, all in memory. The board has no virtio; see docs/lab.md."""
+"""The emulated ZCU102: Debian's arm64 kernel and device tree, and the programs of build-arm64 with their
+libraries, all in memory. The board has no virtio; see docs/lab.md."""
 
 from pathlib import Path
 
@@ -12,10 +12,10 @@ import kernel
 import programs
 
 HERE = Path(__file__).resolve().parent
-MEMORY = 2048  # MB; memory that QEMU reports above the lower bank overlaps the board's registers
+MEMORY = 2048  # MB; QEMU would report more memory where the board has registers
 CPUS = 4
 LEAST = 512  # MB; half of it is for files, all of which are in memory
-IIOD = 30431  # its port
+IIOD = 30431  # the port of iiod
 PROGRAMS = programs.Programs("arm64", "aarch64-linux-gnu", 183, "ld-linux-aarch64.so.1")
 TOOLS = f"{PROGRAMS.triplet}-"
 DTB = "zynqmp-zcu102-rev1.0.dtb"
@@ -29,7 +29,7 @@ class Machine:
     packages = ["busybox-static"]
     keep = {"bin/busybox": "busybox", "usr/lib/linux-image-{release}/xilinx/" + DTB: "board.dtb"}
     memory = 2048  # MB, unless --memory names another size
-    sources = ()  # of the kernel's source package, beside those that all machines need
+    sources = ()  # additional files of the kernel's source package
     make = ["ARCH=arm64", f"CROSS_COMPILE={TOOLS}"]
     strip = PROGRAMS.strip
     init = "init-memory"
@@ -37,17 +37,17 @@ class Machine:
     channels = channels.Connections
 
     def __init__(self, series="6.12"):
-        """There is one kernel; refusal() says so of others."""
+        """There is one kernel; refusal() reports that others are not available."""
 
     def refusal(self, options):
-        """Why these options cannot be had here, or None."""
+        """Returns why these options are not available here, or None."""
         if options.kernel != "6.12":
             return f"--kernel {options.kernel}: the ZCU102 is emulated with Debian's arm64 6.12 only"
         if options.net:
             return f"--net {options.net}: only with --arch amd64"
         if options.icount:
-            return ("--icount: the programs' streams come over a network there, which does not keep to the "
-                    "time that instructions count; measure with --arch amd64")
+            return ("--icount: the programs' data are transferred over a network, whose timing does not "
+                    "follow the instruction count; measure with --arch amd64")
         if not LEAST <= options.memory <= MEMORY:
             return f"--memory {options.memory}: the emulated ZCU102 has {LEAST} to {MEMORY} MB"
         if options.cpus > CPUS:
@@ -62,16 +62,17 @@ class Machine:
         return folder / "busybox"
 
     def kernel_arguments(self, options):
-        # All of them are there: a GIC of one CPU has no interrupt from a CPU to itself.
+        # QEMU always emulates all CPUs, because a GIC with one CPU has no interrupt from the CPU to itself.
         return f"earlycon console=ttyPS0,115200 nr_cpus={options.cpus}"
 
     def settings(self, folder):
         return {"MODULES": "", "TTY": "/dev/ttyPS1", "BLOCK": "/dev/sda"}
 
     def fill(self, archive, options):
-        """The programs of the build folder, CMD's own if it is another, and what they link to."""
+        """Adds the programs of the build folder, the program of CMD if it is another one, and their
+        libraries."""
         if options.root:
-            return  # it has its own
+            return  # the disk has its own programs
         PROGRAMS.fill(archive, options)
 
     def qemu(self, options, folder, product, work):
