@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every input that tests/fuzz keeps: seeds for the fuzzers, and what they have found.
+// All inputs in the corpus of tests/fuzz: the seeds of the fuzzers, and the inputs that have found
+// faults.
 #include "fuzz/fuzz.hpp"
 
 #include <filesystem>
@@ -22,7 +23,7 @@ std::vector<char> bytes_in(const fs::path& path)
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-TEST(FuzzCorpus, EachInputKeepsThePromises)
+TEST(FuzzCorpus, EachInputPassesItsTarget)
 {
     for (const Target& target : iio_stream::fuzz::targets()) {
         int inputs = 0;
@@ -36,7 +37,7 @@ TEST(FuzzCorpus, EachInputKeepsThePromises)
     }
 }
 
-TEST(FuzzCorpus, EachFolderIsATargets)
+TEST(FuzzCorpus, EachFolderBelongsToATarget)
 {
     std::set<std::string> names, folders;
     for (const Target& target : iio_stream::fuzz::targets())

@@ -48,11 +48,11 @@ TEST(RetentionQueue, APartThatIsStoredAgainCountsOnce)
     EXPECT_EQ(queue.remove(), std::nullopt);
     add(queue, dir, "b", 140, {"b", 0, 0, 2});
     add(queue, dir, "d", 100, {"d", 0, 0, 4});
-    EXPECT_EQ(queue.remove(), 140u); // of 340
+    EXPECT_EQ(queue.remove(), 140u); // 340 bytes before
     EXPECT_EQ(queue.remove(), std::nullopt);
 }
 
-TEST(RetentionQueue, TheOldestGoesFirstWhateverItsNameIs)
+TEST(RetentionQueue, TheOldestPartIsRemovedFirstWhateverItsName)
 {
     const TempDir dir;
     RetentionQueue queue("last:150");
@@ -67,20 +67,20 @@ TEST(RetentionQueue, TheOldestGoesFirstWhateverItsNameIs)
     EXPECT_TRUE(is_there(dir, "a"));
 }
 
-TEST(RetentionQueue, WhatIsOlderThanARemovedPartGoesAsWell)
+TEST(RetentionQueue, PartsOlderThanARemovedPartAreAlsoRemoved)
 {
     const TempDir dir;
     RetentionQueue queue("last:150");
     add(queue, dir, "a", 100, {"a", 0, 0, 3});
     add(queue, dir, "b", 100, {"b", 0, 0, 2});
     EXPECT_EQ(queue.remove(), 100u);
-    add(queue, dir, "c", 10, {"c", 0, 0, 1}); // there is room for it
+    add(queue, dir, "c", 10, {"c", 0, 0, 1}); // there is room for this part
     EXPECT_EQ(queue.remove(), 10u);
     EXPECT_EQ(queue.remove(), std::nullopt);
     EXPECT_TRUE(is_there(dir, "a"));
 }
 
-TEST(RetentionQueue, PartsAfterAClockThatWasSetBackAreNewer)
+TEST(RetentionQueue, PartsRecordedAfterAClockWasSetBackAreNewer)
 {
     const TempDir dir;
     RetentionQueue queue("last:150");
@@ -95,7 +95,7 @@ TEST(RetentionQueue, PartsAfterAClockThatWasSetBackAreNewer)
     EXPECT_TRUE(is_there(dir, "r.10001"));
 }
 
-TEST(RetentionQueue, TheAgeIsThatOfTheLastSampleAndNotOfTheFile)
+TEST(RetentionQueue, TheAgeIsMeasuredFromTheLastSampleAndNotFromTheFile)
 {
     const TempDir dir;
     RetentionQueue queue("last:1h");

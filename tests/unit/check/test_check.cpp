@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The sinks that check: "null:" counts and can be slow, "verify:" trusts no one.
+// The sinks for tests: "null:" counts samples and can be slow, and "verify:" checks every sample.
 #include "support/errors.hpp"
 #include "support/fake.hpp"
 
@@ -22,7 +22,7 @@ nlohmann::json report(const Summary& summary)
     return nlohmann::json::parse(summary.sink_reports[0]);
 }
 
-TEST(Null, ItCountsAndIsAsFastAsTheSource)
+TEST(Null, NullCountsSamplesAndIsAsFastAsTheSource)
 {
     const Summary summary = run(config_of(fake_source({.total = 100'000}).uri, {"null:"}));
     EXPECT_EQ(summary.stats.sinks[0].delivered_samples, 100'000u);
@@ -30,7 +30,7 @@ TEST(Null, ItCountsAndIsAsFastAsTheSource)
     EXPECT_EQ(summary.copies(), 0u);
 }
 
-TEST(Null, ItsRateThrottlesTheSource)
+TEST(Null, TheRateThrottlesTheSource)
 {
     const auto start = std::chrono::steady_clock::now();
     const Summary summary = run(config_of(fake_source({.total = 20'000}).uri, {"null:?rate=200k"}));
@@ -40,7 +40,7 @@ TEST(Null, ItsRateThrottlesTheSource)
     EXPECT_EQ(summary.stats.sinks[0].delivered_samples, 20'000u);
 }
 
-TEST(Null, ItStallsOnceAndInEveryStream)
+TEST(Null, NullStallsOnceInEveryStream)
 {
     Session session;
     session.add(
@@ -68,14 +68,14 @@ TEST(Null, AStallOrTheLowestRateEndsWithTheStream)
     }
 }
 
-TEST(Null, ItHasNoNameAndFewOptions)
+TEST(Null, InvalidNamesAndOptionsAreRefused)
 {
     Session session;
-    expect_usage_error([&] { session.add(config_of("sim:", {"null:x"})); }, "null: has no name");
+    expect_usage_error([&] { session.add(config_of("sim:", {"null:x"})); }, "null: takes no name");
     expect_usage_error([&] { session.add(config_of("sim:", {"null:?stall_at=x"})); }, "stall_at=x");
 }
 
-TEST(Verify, AWholeStreamPasses)
+TEST(Verify, ACompleteStreamPasses)
 {
     const Summary summary = verify({.total = 100'001});
     EXPECT_EQ(summary.ended, "eof");
@@ -130,7 +130,7 @@ TEST(Verify, ASilentLossFails)
 TEST(Verify, WrongDataFails)
 {
     FakeSource::Script script{.format_ = Format::parse("ci16_le"), .total = 5000};
-    const Summary summary = verify(script, "verify:lanes"); // a ramp is not lanes
+    const Summary summary = verify(script, "verify:lanes"); // a ramp is not a lanes pattern
     EXPECT_EQ(summary.ended, "error");
     EXPECT_GT(report(summary)["mismatches"], 4000);
 }
@@ -144,7 +144,7 @@ TEST(Verify, ZerosInPlaceOfALossFail)
     EXPECT_EQ(run(config).ended, "error");
 }
 
-TEST(Verify, AnAbortedStreamIsNotJudged)
+TEST(Verify, AnAbortedStreamIsNotChecked)
 {
     Session session;
     session.add(
@@ -156,7 +156,7 @@ TEST(Verify, AnAbortedStreamIsNotJudged)
     EXPECT_EQ(session[0].summary().ended, "signal");
 }
 
-TEST(Verify, EachStreamIsJudgedSeparately)
+TEST(Verify, EachStreamIsCheckedSeparately)
 {
     Session session;
     session.add(config_of(fake_source({.total = 5000}).uri, {"verify:ramp"}));

@@ -12,7 +12,7 @@ namespace iio_stream::conformance {
 
 namespace {
 
-// Noise of some bits, as an ADC without a signal has it.
+// Noise of a few bits, as from an ADC without a signal.
 std::vector<std::byte> noise(std::size_t values, int amplitude)
 {
     std::mt19937 random(7);
@@ -73,7 +73,7 @@ TEST(ConformanceStatistics, AConstantChannelIsNamed)
               std::string::npos);
 }
 
-TEST(ConformanceStatistics, TwoValuesAreATestMode)
+TEST(ConformanceStatistics, AChannelWithOnlyTwoValuesIsReportedAsATestMode)
 {
     auto bytes = noise(4096, 400);
     change_each(bytes, [](int value) { return value < 0 ? 0x5555 : -0x5556; });
@@ -97,14 +97,14 @@ TEST(ConformanceStatistics, ARepeatedBlockIsNamed)
               "block 3 has the same samples as the one before it");
 }
 
-TEST(ConformanceRecognize, ZerosAreNoRamp)
+TEST(ConformanceRecognize, ZerosAndNoiseAreNotARamp)
 {
     const std::vector<std::byte> zeros(65536);
     EXPECT_EQ(recognize(kReal, zeros).name, nullptr);
     EXPECT_EQ(recognize(kReal, noise(65536, 400)).name, nullptr);
 }
 
-TEST(ConformanceRecognize, ARampWithALossIsOne)
+TEST(ConformanceRecognize, ARampWithALossIsRecognized)
 {
     std::vector<std::byte> bytes(65536);
     const detail::Generator generator(detail::Pattern::ramp, kReal, 0, 0);
@@ -118,7 +118,7 @@ TEST(ConformanceRecognize, ARampWithALossIsOne)
 
 class ConformanceLoopback : public ::testing::Test {
 protected:
-    // What the loopback makes of the DAC's 16 bits: the ADC's 12.
+    // Returns samples after the loopback, which reduces the DAC's 16 bits to the ADC's 12 bits.
     std::vector<std::byte> looped(std::size_t samples)
     {
         std::vector<std::byte> bytes(samples * dac.sample_bytes);
@@ -129,7 +129,7 @@ protected:
     Format dac = Format::parse("ci16_le", "4"), adc = dac;
 };
 
-TEST_F(ConformanceLoopback, EverySampleIsAsPlayed)
+TEST_F(ConformanceLoopback, EverySampleIsReceivedAsPlayed)
 {
     for (Channel& channel : adc.channels)
         channel.type.bits = 12;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rule of the hot path: no allocation per block.
+// The rule of the hot path: the pipeline allocates no memory per block.
 #include "support/allocations.hpp"
 #include "support/meter.hpp"
 #include "support/temp_dir.hpp"
@@ -13,9 +13,10 @@ namespace {
 using namespace iio_stream;
 using namespace iio_stream::test;
 
-TEST(Allocation, ItIsCounted)
+TEST(Allocation, OperatorNewIsCounted)
 {
-    // Plain calls: a pair of new and delete expressions may be optimised away.
+    // Call the operators directly: the compiler can optimize away a pair of new and delete
+    // expressions.
     const std::size_t before = allocations();
     ::operator delete(::operator new(4));
     const auto array = std::make_unique<int[]>(10);
@@ -25,39 +26,39 @@ TEST(Allocation, ItIsCounted)
     EXPECT_NE(array, nullptr);
 }
 
-TEST(Allocation, NoneIsMadePerBlockOnTheSourceThread)
+TEST(Allocation, TheSourceThreadAllocatesNothingPerBlock)
 {
     EXPECT_EQ(allocations_of("sim:?rate=0", {"null:"}, false), 0u);
     EXPECT_EQ(allocations_of("sim:?rate=0&pattern=tone", {"null:", "null:"}, false), 0u);
 }
 
-TEST(Allocation, NoneIsMadePerBlockForAThreadedSink)
+TEST(Allocation, AThreadedSinkAllocatesNothingPerBlock)
 {
     EXPECT_EQ(allocations_of("sim:?rate=0", {"null:"}, true), 0u);
     EXPECT_EQ(allocations_of("sim:?rate=0", {"null:?rate=100G", "null:"}, true, "?hold=2"), 0u);
     EXPECT_EQ(allocations_of("sim:?rate=0", {"null:"}, true, "?on-full=drop&hold=8"), 0u);
 }
 
-TEST(Allocation, NoneIsMadePerBlockByARealTimeSource)
+TEST(Allocation, ARealTimeSourceAllocatesNothingPerBlock)
 {
     EXPECT_EQ(allocations_of("sim:?rate=10M", {"null:"}, true), 0u);
 }
 
-TEST(Allocation, NoneIsMadePerBlockByAConversionOrACheck)
+TEST(Allocation, AConversionOrCheckAllocatesNothingPerBlock)
 {
     EXPECT_EQ(allocations_of("sim:?rate=0", {"verify:ramp"}, true, "?convert=cf32_le"), 0u);
     EXPECT_EQ(allocations_of("sim:?rate=0&pattern=lanes", {"verify:lanes"}, true), 0u);
 }
 
-TEST(Allocation, NoneIsMadePerBlockByAFile)
+TEST(Allocation, AFileAllocatesNothingPerBlock)
 {
     EXPECT_EQ(allocations_of("sim:?rate=0", {"file:/dev/null"}, true), 0u);
     EXPECT_EQ(allocations_of("file:/dev/zero?format=ci16_le", {"null:"}, false), 0u);
     const TempDir dir;
     EXPECT_EQ(allocations_of("sim:?rate=0", {"file:" + (dir / "a.ci16?engine=buffered")}, true),
               0u);
-    // The journal's thread writes at its times, of which a busy machine has some within 3900
-    // blocks.
+    // The journal's thread writes at fixed times. On a busy machine, some of them fall within the
+    // 3900 blocks.
     EXPECT_LT(
         allocations_of("sim:?rate=0", {"file:" + (dir / "a.sigmf-meta?engine=buffered")}, true),
         39u);
@@ -65,14 +66,14 @@ TEST(Allocation, NoneIsMadePerBlockByAFile)
               0u);
 }
 
-// What libzmq itself takes comes from malloc(), which is not counted.
-TEST(Allocation, NoneIsMadePerBlockByASocket)
+// libzmq allocates its own memory with malloc(), which is not counted.
+TEST(Allocation, AZmqSocketAllocatesNothingPerBlock)
 {
     const TempDir dir;
     EXPECT_EQ(allocations_of("sim:?rate=0", {"zmq:ipc://" + dir / "a"}, true), 0u);
 }
 
-TEST(Allocation, NoneIsMadePerLossThatIsFilledWithZeros)
+TEST(Allocation, FillingALossWithZerosAllocatesNothing)
 {
     FakeSource::Script script;
     for (std::uint64_t at = 1000; at < 400'000; at += 100)

@@ -24,7 +24,7 @@ TEST(Block, TheLastReleaseReturnsTheBuffer)
     EXPECT_EQ(pool.available(), 1u);
 }
 
-TEST(Block, MovingALeaseNeitherAddsNorLosesOne)
+TEST(Block, MovingALeaseKeepsTheNumberOfLeases)
 {
     BlockPool pool = pool_of(2);
     Block a = fill(*pool.take(), std::byte{1}, 1);
@@ -34,11 +34,11 @@ TEST(Block, MovingALeaseNeitherAddsNorLosesOne)
         c = std::move(b);
         EXPECT_EQ(c.sequence(), 2u);
     }
-    EXPECT_EQ(pool.available(), 1u); // c was b's; a's went into b by the swap, and is still there
+    EXPECT_EQ(pool.available(), 1u); // the assignment swapped the leases of b and c
     EXPECT_EQ(b.sequence(), 1u);     // NOLINT(bugprone-use-after-move)
 }
 
-TEST(Block, ASliceKnowsItsPosition)
+TEST(Block, ASliceHasItsOwnPosition)
 {
     BlockPool pool = pool_of(1);
     EmptyBlock block = *pool.take();
@@ -61,7 +61,7 @@ TEST(Block, ASliceKnowsItsPosition)
     EXPECT_EQ(slice.sample_index(), 5010u);
     EXPECT_TRUE(slice.gaps().empty());
     EXPECT_EQ(whole.slice(0, 20, kSample).gaps().size(),
-              1u); // they stay with the slice that starts it
+              1u); // gaps stay with the slice that starts the block
     const Block inner = slice.slice(5, 1, kSample);
     EXPECT_EQ(inner.position(), 1015u);
     EXPECT_EQ(inner.offset(), 60u);
@@ -71,7 +71,7 @@ TEST(Block, ASliceKnowsItsPosition)
     EXPECT_EQ(inner.info().gap_count, 0);
 }
 
-TEST(Block, ASliceAfterALossWithinItsBlockCountsIt)
+TEST(Block, TheIndexOfASliceIncludesEarlierLossesInItsBlock)
 {
     BlockPool pool = pool_of(1);
     EmptyBlock block = *pool.take();
@@ -80,7 +80,7 @@ TEST(Block, ASliceAfterALossWithinItsBlockCountsIt)
     info.position = 1000;
     info.sample_index = 5000;
     info.gap_count = 3;
-    info.gaps[0] = {1000, 1000, 7, 7, Evidence::counter}; // before the block: in its index already
+    info.gaps[0] = {1000, 1000, 7, 7, Evidence::counter}; // before the block: in its index
     info.gaps[1] = {1010, 1010, 30, 30, Evidence::counter};
     info.gaps[2] = {1050, 1060, 1, 9, Evidence::overflow_bit};
     const Block whole = std::move(block).fill(info);

@@ -11,7 +11,7 @@ namespace {
 
 using namespace iio_stream;
 
-TEST(BlockConverter, ABlockIsConvertedIntoSeparateMemoryWithAllItsProperties)
+TEST(BlockConverter, AConvertedBlockIsInSeparateMemoryAndKeepsAllProperties)
 {
     const Format from = Format::parse("ci16_le");
     detail::BlockConverter converter(from, "", "cf32_le");
@@ -26,7 +26,7 @@ TEST(BlockConverter, ABlockIsConvertedIntoSeparateMemoryWithAllItsProperties)
         detail::Generator(detail::Pattern::lanes, from, 0, 0).fill(out.bytes(), 0);
     }
     BlockInfo info;
-    info.bytes = 2000; // a short one
+    info.bytes = 2000; // a short block
     info.sequence = 3;
     info.position = 1000;
     info.sample_index = 1100;
@@ -54,7 +54,7 @@ TEST(BlockConverter, ABlockIsConvertedIntoSeparateMemoryWithAllItsProperties)
     EXPECT_EQ(std::vector<std::byte>(b.bytes().begin(), b.bytes().end()), wanted);
 }
 
-TEST(BlockConverter, ChannelsAreChosenByName)
+TEST(BlockConverter, ChannelsAreSelectedByName)
 {
     const Format from = Format::parse("ci16_le", "4");
     EXPECT_EQ(detail::BlockConverter(from, "voltage1_q,voltage1_i", "").format().name(), "ci16_le");
@@ -92,7 +92,7 @@ TEST(BlockConverter, ASliceIsConvertedWithItsOwnPosition)
     EXPECT_EQ(values, (std::array{10 / 32768.0F, 11 / 32768.0F, 12 / 32768.0F}));
 }
 
-TEST(BlockConverter, ItIsReadyWhileItHasABlockToConvertInto)
+TEST(BlockConverter, AConverterIsReadyWhileItHasABlockToConvertInto)
 {
     detail::BlockConverter converter(Format::parse("ri16_le"), "", "rf32_le");
     converter.prepare(Memory{}, 64, 1);
@@ -101,7 +101,7 @@ TEST(BlockConverter, ItIsReadyWhileItHasABlockToConvertInto)
     info.bytes = 64;
     const Block in = std::move(*pool.take()).fill(info);
     ASSERT_TRUE(converter.ready());
-    ASSERT_TRUE(converter.ready()); // asking does not take another
+    ASSERT_TRUE(converter.ready()); // a second call does not take another block
     {
         const Block out = converter.process(in);
         EXPECT_FALSE(converter.ready());

@@ -15,7 +15,8 @@ using detail::Checker;
 using detail::Findings;
 using detail::Pattern;
 
-// Samples of 2 to 48 bytes: smaller and larger than the ramp's words, and across them.
+// Samples of 2 to 48 bytes: smaller than the words of the ramp, larger, and not a multiple of their
+// size.
 const std::vector<const char*> kSizes{
     "ri8",
     "ri16_le",
@@ -26,7 +27,7 @@ const std::vector<const char*> kSizes{
     "le:s32/32,le:s32/32,le:s32/32",
     "le:s64/64,le:s64/64,le:s64/64,le:s64/64,le:s64/64,le:s64/64"};
 
-TEST(RampChecker, AWholeRampIsWholeInSamplesOfAnySize)
+TEST(RampChecker, AWholeRampPassesInSamplesOfAnySize)
 {
     for (const char* format : kSizes) {
         PatternStream stream(Pattern::ramp, format);
@@ -35,7 +36,7 @@ TEST(RampChecker, AWholeRampIsWholeInSamplesOfAnySize)
     }
 }
 
-TEST(RampChecker, AGapOfAnyLengthIsFoundAtItsPlaceAndExactly)
+TEST(RampChecker, AGapOfAnyLengthIsFoundWithItsPlaceAndLength)
 {
     for (const char* format : {"ci16_le", "le:s16/16,le:s16/16,le:s16/16", "cf32_le", "ri16_le"})
         for (const std::uint64_t lost : {1u, 2u, 3u, 7u, 64u, 1001u, 1'000'003u})
@@ -49,9 +50,10 @@ TEST(RampChecker, AGapOfAnyLengthIsFoundAtItsPlaceAndExactly)
             }
 }
 
-TEST(RampChecker, AGapAtTheVeryEndOfABlockIsAGap)
+TEST(RampChecker, AGapAtTheVeryEndOfABlockIsFound)
 {
-    // The last sample of a piece is too short to show where in the ramp it is: the next one does.
+    // The last sample of a piece is too short to show its position in the ramp; the next sample
+    // shows it.
     for (const char* format : {"ci16_le", "le:s16/16,le:s16/16,le:s16/16", "ri16_le", "ri8"})
         for (std::uint64_t before = 1; before < 20; ++before) {
             PatternStream stream(Pattern::ramp, format);
@@ -62,7 +64,7 @@ TEST(RampChecker, AGapAtTheVeryEndOfABlockIsAGap)
         }
 }
 
-TEST(RampChecker, TwoGapsShortlyAfterEachOtherAreTwo)
+TEST(RampChecker, TwoGapsCloseTogetherAreReportedSeparately)
 {
     for (const std::uint64_t between : {8u, 12u, 15u, 16u, 100u}) {
         PatternStream stream(Pattern::ramp, "ci16_le");
@@ -120,7 +122,8 @@ TEST(RampChecker, AFlippedBitIsOneWrongSampleWhereverItIs)
         stream.add(0, 100);
         const std::size_t size = Format::parse(format).sample_bytes;
         for (std::uint64_t at = 0; at < 100; at += at == 20 ? 60 : 1) {
-            // Each bit at both ends and here and there, elsewhere every seventh, others each time.
+            // Flip each bit of the samples at both ends and of some in between, and every seventh
+            // bit of the other samples, at different offsets.
             const bool all = at % 20 == 0 || at == 99;
             for (std::size_t bit = all ? 0 : at % 7; bit < size * 8; bit += all ? 1 : 7) {
                 std::byte& changed = stream.sample(at)[bit / 8];
@@ -143,7 +146,7 @@ TEST(RampChecker, ASwapOfIAndQIsFound)
     EXPECT_FALSE(stream.check(100).intact());
 }
 
-TEST(RampChecker, ZerosInPlaceOfALossAreWrongDataAndTheRestIsRight)
+TEST(RampChecker, ZerosInPlaceOfALossAreMismatchesAndTheRestIsCorrect)
 {
     PatternStream stream(Pattern::ramp, "ci16_le");
     stream.add(0, 3000);
@@ -151,7 +154,7 @@ TEST(RampChecker, ZerosInPlaceOfALossAreWrongDataAndTheRestIsRight)
     const Findings found = stream.check(512);
     EXPECT_EQ(found.samples, 3000u);
     EXPECT_EQ(found.gaps, 0u);
-    EXPECT_GT(found.mismatches, 40u); // every other sample of so short a ramp has a zero in it
+    EXPECT_GT(found.mismatches, 40u); // in a ramp this short, every second sample contains a zero
 }
 
 TEST(RampChecker, GarbageIsNotMistakenForAPositionInTheRamp)
@@ -171,18 +174,18 @@ TEST(RampChecker, GarbageIsNotMistakenForAPositionInTheRamp)
     }
 }
 
-TEST(RampChecker, ATailTooShortToLocateFollowsALossOfAtLeastOne)
+TEST(RampChecker, ATailTooShortToLocateCountsAsALossOfAtLeastOne)
 {
     PatternStream stream(Pattern::ramp, "ci16_le");
-    stream.add(0, 100).add(207, 1); // one sample, and nothing after it that would show it
+    stream.add(0, 100).add(207, 1); // one sample; no later sample shows its position
     const Findings found = stream.check(1000);
     EXPECT_EQ(found.samples, 101u);
     EXPECT_EQ(found.gaps, 1u);
     EXPECT_EQ(found.lost, 1u);
-    EXPECT_TRUE(found.intact()); // a loss reported there is right
+    EXPECT_TRUE(found.intact()); // a report of a loss at this place is correct
 }
 
-TEST(RampChecker, ALossThatChangesOneBitOfTheTailIsALossIfOneWasReported)
+TEST(RampChecker, AOneBitChangeInTheTailIsALossIfALossWasReported)
 {
     PatternStream stream(Pattern::ramp, "ci16_le");
     stream.add(0, 100).add(100 + 128, 1); // word 50, or 50 + 64
@@ -207,7 +210,7 @@ TEST(Checker, OnlyRampAndLanesCanBeChecked)
     expect_usage_error([] { Checker::make(Pattern::lanes, Format::parse("cf32_le")); }, "integers");
 }
 
-TEST(Checker, ThousandsOfJumpsAreCountedBeyondThoseKept)
+TEST(Checker, AllJumpsAreCountedEvenThoseThatAreNotKept)
 {
     PatternStream stream(Pattern::ramp, "ci16_le");
     const std::uint64_t jumps = Findings::kMaxJumps + 100;

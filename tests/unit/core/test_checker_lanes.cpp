@@ -26,7 +26,7 @@ const std::vector<const char*> kScanTypes{
     "le:u12/16>>4", "be:u12/16>>0", "le:s24/32>>0", "be:u24/32>>8",  "le:s32/32>>0",
     "le:u8/8>>0",   "le:s8/8>>0",   "be:s64/64>>0", "le:s40/64>>13", "le:s16/16X2>>0"};
 
-TEST(LanesChecker, AWholeStreamIsWholeInEveryScanTypeAndOneToSixChannels)
+TEST(LanesChecker, AWholeStreamPassesInEveryScanTypeAndOneToSixChannels)
 {
     for (const char* type : kScanTypes)
         for (unsigned channels = 1; channels <= 6; ++channels) {
@@ -49,7 +49,7 @@ TEST(LanesChecker, AGapIsFoundInEveryScanTypeAndOneToSixChannels)
             }
 }
 
-TEST(LanesChecker, ALossIsKnownModuloTheWidestCounter)
+TEST(LanesChecker, ALossIsDeterminedModuloTheWidestCounter)
 {
     PatternStream stream(Pattern::lanes, "le:u8/8,le:s24/32>>0"); // 4 and 20 bits of counter
     stream.add(0, 100).add(100 + 5000, 100);
@@ -67,7 +67,7 @@ TEST(LanesChecker, ARepeatIsDistinguishedFromALossIfTheCounterIsWideEnough)
     expect_findings(stream, wanted, "repeat");
 }
 
-TEST(LanesChecker, WithANarrowCounterALossIsALossHoweverLong)
+TEST(LanesChecker, WithANarrowCounterALongLossIsNotARepeat)
 {
     PatternStream stream(Pattern::lanes, "ci16_le"); // 12 bits of counter
     stream.add(0, 1000).add(1000 + 3000, 1000);
@@ -76,7 +76,7 @@ TEST(LanesChecker, WithANarrowCounterALossIsALossHoweverLong)
     expect_findings(stream, wanted, "loss");
 }
 
-TEST(LanesChecker, SwappedChannelsAreSwapsSampleForSample)
+TEST(LanesChecker, EachSampleWithSwappedChannelsIsCountedAsASwap)
 {
     PatternStream stream(Pattern::lanes, "ci16_le");
     stream.add(0, 300);
@@ -89,7 +89,7 @@ TEST(LanesChecker, SwappedChannelsAreSwapsSampleForSample)
 TEST(LanesChecker, AShiftByOneChannelIsFound)
 {
     PatternStream stream(Pattern::lanes,
-                         "le:s16/16,le:s16/16,le:s16/16"); // one value slipped: all after it move
+                         "le:s16/16,le:s16/16,le:s16/16"); // one value is lost, and later ones move
     stream.add(0, 100);
     std::memmove(stream.sample(50), stream.sample(50) + 2, 49 * 6);
     const Findings found = stream.check(16);
@@ -101,7 +101,7 @@ TEST(LanesChecker, ATornWordIsAMismatch)
     for (const char* type : {"le:s16/16>>0", "be:s12/16>>4", "le:s24/32>>0"}) {
         PatternStream base(Pattern::lanes, times(type, 2).c_str());
         base.add(0, 0x0ff0 + 300);
-        // One byte of a value is from a few hundred samples later.
+        // One byte of a value comes from a sample a few hundred positions later.
         PatternStream later(Pattern::lanes, times(type, 2).c_str());
         later.add(0x0ff0 + 50 + 0x111, 1);
         const bool big = base.format().channels[0].type.big_endian;
@@ -112,7 +112,7 @@ TEST(LanesChecker, ATornWordIsAMismatch)
     }
 }
 
-TEST(LanesChecker, DirtInTheUnusedBitsIsFound)
+TEST(LanesChecker, NonzeroUnusedBitsAreMismatches)
 {
     PatternStream stream(Pattern::lanes, "le:s12/16>>4");
     stream.add(0, 100);

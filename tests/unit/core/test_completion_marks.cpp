@@ -20,7 +20,7 @@ TEST(CompletionMarks, WithoutACompletionThereIsNoMark)
     EXPECT_FALSE(marks.newest());
 }
 
-TEST(CompletionMarks, TheNewestMarkThatIsNotLaterIsFound)
+TEST(CompletionMarks, TheNewestMarkAtOrBeforeATimeIsFound)
 {
     CompletionMarks marks;
     for (int i = 1; i <= 5; ++i)
@@ -39,11 +39,11 @@ TEST(CompletionMarks, TheNewestCompletionIsAlwaysAMark)
         marks.add({i, static_cast<std::int64_t>(i)}); // all within one spacing
         ASSERT_EQ(marks.newest()->position, i);
     }
-    EXPECT_EQ(marks.at(1)->position, 1u); // and so is the first
+    EXPECT_EQ(marks.at(1)->position, 1u); // the first completion is also a mark
     EXPECT_EQ(marks.at(999)->position, 1u);
 }
 
-TEST(CompletionMarks, TheyReachBackHoweverCloseTheCompletionsAre)
+TEST(CompletionMarks, MarksReachBackFarEnoughForAnySpacingOfCompletions)
 {
     for (const std::int64_t every :
          {kMarkSpacing / 20, kMarkSpacing / 3, kMarkSpacing * 2 / 3, kMarkSpacing}) {
@@ -58,7 +58,7 @@ TEST(CompletionMarks, TheyReachBackHoweverCloseTheCompletionsAre)
     }
 }
 
-TEST(CompletionMarks, WithoutARateOnlyEarlierMarksSayWhatWasComplete)
+TEST(CompletionMarks, WithoutARateOnlyEarlierMarksAreUsed)
 {
     CompletionMarks marks;
     marks.add({1000, kMarkSpacing});
@@ -68,13 +68,13 @@ TEST(CompletionMarks, WithoutARateOnlyEarlierMarksSayWhatWasComplete)
     EXPECT_EQ(marks.complete_at(2 * kMarkSpacing, 0), 2000u);
 }
 
-TEST(CompletionMarks, WithARateLaterMarksSayMore)
+TEST(CompletionMarks, WithARateLaterMarksGiveACloserEstimate)
 {
-    CompletionMarks marks; // 10 ms apart
+    CompletionMarks marks; // the marks are 10 ms apart
     marks.add({1000, kMarkSpacing});
     marks.add({2000, 2 * kMarkSpacing});
     EXPECT_EQ(marks.complete_at(15'000'000, 100e3), 1500u); // 5 ms before the later mark
-    EXPECT_EQ(marks.complete_at(15'000'000, 400e3), 1000u); // no more than the earlier mark
+    EXPECT_EQ(marks.complete_at(15'000'000, 400e3), 1000u); // at least the earlier mark
     EXPECT_EQ(marks.complete_at(5'000'000, 100e3), 500u);   // before the first mark
     EXPECT_EQ(marks.complete_at(-90'000'000, 100e3), 0u);   // earlier than any sample
 }

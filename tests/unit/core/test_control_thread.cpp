@@ -13,7 +13,7 @@ using namespace iio_stream::test;
 using namespace std::chrono_literals;
 using detail::ControlThread;
 
-/// A source whose checks alone matter.
+/// A source of which only the checks matter.
 class Checked final : public Source {
 public:
     Fault fault() const noexcept override { return Fault::device; }
@@ -50,7 +50,7 @@ public:
 
 TEST(ControlThread, TheFirstCheckIsMadeBeforeAddReturns)
 {
-    Checked source; // outlives the control thread
+    Checked source; // must outlive the control thread
     ControlThread control;
     control.add(source);
     EXPECT_EQ(source.checks, 1);
@@ -70,7 +70,7 @@ TEST(ControlThread, ChecksAreMadeWhenTheyAreDue)
 
 TEST(ControlThread, ARequestedCheckRunsImmediately)
 {
-    Checked source; // outlives the control thread
+    Checked source; // must outlive the control thread
     ControlThread control;
     control.start();
     control.add(source);
@@ -99,9 +99,9 @@ TEST(ControlThread, AfterRemoveNoCheckIsRunningOrStarts)
     }
 }
 
-TEST(ControlThread, NeverAgainIsALongTime)
+TEST(ControlThread, ACheckDueAfterTheMaximumDurationDoesNotRunAgain)
 {
-    Checked source; // outlives the control thread
+    Checked source; // must outlive the control thread
     ControlThread control;
     source.again = std::chrono::nanoseconds::max();
     control.start();
@@ -110,7 +110,7 @@ TEST(ControlThread, NeverAgainIsALongTime)
     EXPECT_EQ(source.checks, 1);
 }
 
-TEST(ControlThread, AFailingCheckIsTheLastOfItsSourceOnly)
+TEST(ControlThread, AFailedCheckEndsTheChecksOfItsOwnSourceOnly)
 {
     Checked bad, good;
     ControlThread control;
@@ -120,13 +120,13 @@ TEST(ControlThread, AFailingCheckIsTheLastOfItsSourceOnly)
     control.add(bad);
     control.add(good);
     EXPECT_TRUE(eventually([&] { return bad.checks == 2 && good.checks >= 5; }));
-    bad.called.set(); // and it is not waited for either
+    bad.called.set(); // its file descriptor is no longer polled either
     std::this_thread::sleep_for(5ms);
     EXPECT_EQ(bad.checks, 2);
     control.remove(bad);
 }
 
-TEST(ControlThread, AStreamWhoseChecksFailGoesOn)
+TEST(ControlThread, AStreamWhoseChecksFailContinues)
 {
     const SourceAt source = fake_source({.total = 1'000'000, .check = [n = 0]() mutable {
                                              if (++n > 1)

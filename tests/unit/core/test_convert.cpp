@@ -40,7 +40,8 @@ std::vector<T> values_of(const std::vector<std::byte>& bytes)
     return values;
 }
 
-// All values of a narrow type; of a wide one the ends, the middle and a few thousand at random.
+// Returns all values of a narrow type. For a wide type, returns the values near the ends and the
+// middle, and a few thousand random values.
 std::vector<std::uint64_t> raw_values(unsigned bits)
 {
     std::vector<std::uint64_t> values;
@@ -65,7 +66,7 @@ const std::vector<const char*> kIntegers{
     "be:u12/16>>2", "le:s8/8>>0",   "le:u8/8>>0",   "le:s6/8>>2",   "le:s24/32>>0",  "be:u24/32>>8",
     "le:s32/32>>0", "be:u32/32>>0", "le:s64/64>>0", "be:u64/64>>0", "le:s40/64>>13", "le:u1/8>>3"};
 
-// The values of a type in a row; unused bits are dirty.
+// The values of a type in sequence; the unused bits contain random data.
 std::vector<std::byte> stored(const ScanType& type)
 {
     std::vector<std::byte> out;
@@ -99,7 +100,7 @@ TEST(Convert, EveryIntegerBecomesTheFloatOfItsFractionOfFullScale)
                            : static_cast<long double>(static_cast<double>(wanted));
                 if (type.bits <= 53) {
                     ASSERT_EQ(found, exact) << name << " to " << to << " value " << i;
-                } else { // on its way through a double it may be rounded twice
+                } else { // the conversion by way of a double can round twice
                     ASSERT_NEAR(static_cast<double>(found), static_cast<double>(exact), 0x1p-24)
                         << name;
                 }
@@ -107,7 +108,7 @@ TEST(Convert, EveryIntegerBecomesTheFloatOfItsFractionOfFullScale)
         }
 }
 
-TEST(Convert, EveryIntegerBecomesTheNearestOfAnyOtherAndSaturates)
+TEST(Convert, EveryIntegerBecomesTheNearestValueOfAnyOtherTypeAndSaturates)
 {
     for (const char* name : kIntegers)
         for (const char* to :
@@ -171,7 +172,7 @@ TEST(Convert, FullScaleIsTwoToTheBitsMinusOne)
     EXPECT_EQ(shifted, (std::vector<float>{-1.0F, 2047 / 2048.0F}));
 }
 
-TEST(Convert, ToFloatAndBackIsTheSameForAllSixteenBitValues)
+TEST(Convert, AllSixteenBitValuesSurviveConversionToFloatAndBack)
 {
     std::vector<std::int16_t> all;
     for (int v = -32768; v <= 32767; ++v)
@@ -181,9 +182,9 @@ TEST(Convert, ToFloatAndBackIsTheSameForAllSixteenBitValues)
     EXPECT_EQ(values_of<std::int16_t>(converted(floats, Format::parse("rf32_le"), "ri16_le")), all);
 }
 
-TEST(Convert, TheFastWayAndTheGeneralWayAgree)
+TEST(Convert, TheFastPathAgreesWithTheGeneralPath)
 {
-    // le:s16 and le:s12 take the vectorised loop to f32; big-endian storage does not.
+    // The formats le:s16 and le:s12 take the vectorized loop to f32; big-endian storage does not.
     for (const char* type : {"s16/16>>0", "s12/16>>0", "s12/16>>4", "s1/16>>15", "s10/16>>3"}) {
         const Format little = Format::parse(std::string("le:") + type);
         const Format big = Format::parse(std::string("be:") + type);
@@ -198,14 +199,14 @@ TEST(Convert, TheFastWayAndTheGeneralWayAgree)
     }
 }
 
-TEST(Convert, TheFastWayToIntegersAgreesWithTheGeneralOne)
+TEST(Convert, TheFastPathToIntegersAgreesWithTheGeneralPath)
 {
     for (const char* type : {"s16/16>>0", "s12/16>>0", "s12/16>>4", "s1/16>>15"}) {
         const Format little = Format::parse(std::string("le:") + type);
         const Format big = Format::parse(std::string("be:") + type);
         const float full = std::ldexp(1.0F, static_cast<int>(little.channels[0].type.bits) - 1);
         std::vector<float> in{NAN, INFINITY, -INFINITY, 1e-40F, -1e-40F};
-        for (int i = -70'000; i <= 70'000; ++i) { // each half, and its neighbours
+        for (int i = -70'000; i <= 70'000; ++i) { // each half and its neighbors
             const float half = static_cast<float>(i) / 2 / full;
             in.insert(in.end(), {std::nextafter(half, -2.0F), half, std::nextafter(half, 2.0F)});
         }
@@ -221,7 +222,7 @@ TEST(Convert, TheFastWayToIntegersAgreesWithTheGeneralOne)
     }
 }
 
-TEST(Convert, TheFastWayKnowsEachLengthsEnd)
+TEST(Convert, TheFastPathConvertsEveryLengthCompletely)
 {
     std::vector<std::int16_t> in(600);
     std::iota(in.begin(), in.end(), std::int16_t{-100});
@@ -236,7 +237,7 @@ TEST(Convert, TheFastWayKnowsEachLengthsEnd)
     }
 }
 
-TEST(Convert, FloatsOfOneWidthBecomeTheOther)
+TEST(Convert, FloatsAreConvertedBetweenWidthsAndByteOrders)
 {
     const std::vector<float> in{0.1F, -1.5F, 1e30F, 0.0F};
     const auto wide = converted(bytes_of(in), Format::parse("rf32_le"), "rf64_le");
@@ -249,7 +250,7 @@ TEST(Convert, FloatsOfOneWidthBecomeTheOther)
 
 TEST(Convert, PaddedAndMixedSamplesAreUnpackedAndRepacked)
 {
-    // 8 bits, three bytes of padding, 32 bits: five bytes of eight count.
+    // A sample has 8 bits, three bytes of padding and 32 bits: five of its eight bytes are data.
     const Format from = Format::parse("le:s8/8>>0,be:s32/32>>0");
     const std::vector<std::byte> in{std::byte{0x40}, std::byte{0xee}, std::byte{0xee},
                                     std::byte{0xee}, std::byte{0xc0}, std::byte{0},
@@ -266,11 +267,11 @@ TEST(Convert, SamplesAlreadyInTheFormatAreCopied)
     for (std::size_t i = 0; i < in.size(); ++i)
         in[i] = static_cast<std::int16_t>(i * 77);
     EXPECT_EQ(converted(bytes_of(in), Format::parse("ri16_le"), "ri16_le"), bytes_of(in));
-    const std::vector<float> odd{NAN, 1e30F}; // bit for bit, even if it is not a number
+    const std::vector<float> odd{NAN, 1e30F}; // bit for bit, even if a value is not a number
     EXPECT_EQ(converted(bytes_of(odd), Format::parse("rf32_le"), "rf32_le"), bytes_of(odd));
 }
 
-TEST(Convert, ChannelsKeepTheirNamesAndTheRateItsValue)
+TEST(Convert, ChannelsKeepTheirNamesAndTheRateIsKept)
 {
     Format from = Format::parse("ci16_le", "a,b");
     from.sample_rate = 1e6;
@@ -282,7 +283,7 @@ TEST(Convert, ChannelsKeepTheirNamesAndTheRateItsValue)
     EXPECT_EQ(converter.to().sample_bytes, 8u);
 }
 
-TEST(Convert, WhatCannotBeConvertedIsAUsageError)
+TEST(Convert, ImpossibleConversionsAreUsageErrors)
 {
     expect_usage_error([] { Converter(Format::parse("ri16_le"), "cf32_le"); }, "not I/Q pairs",
                        "r");
@@ -291,7 +292,7 @@ TEST(Convert, WhatCannotBeConvertedIsAUsageError)
     expect_usage_error([] { Converter(Format::parse("ci16_le"), ""); }, "not a sample format");
 }
 
-TEST(Convert, NoSamplesMeanNoWork)
+TEST(Convert, ConvertingNoSamplesDoesNothing)
 {
     EXPECT_TRUE(converted({}, Format::parse("ci16_le"), "cf32_le").empty());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Converters between two formats, of which either may be some channels of larger samples.
+// Converters between two formats, each of which can be a part of the channels of larger samples.
 #include "iio_stream/format.hpp"
 #include "support/errors.hpp"
 
@@ -31,7 +31,7 @@ Format some_of(Format format, std::size_t first, std::size_t count)
     return format;
 }
 
-TEST(ConvertPart, SomeChannelsConvertAsTheyDoInTheWhole)
+TEST(ConvertPart, ASubsetOfTheChannelsIsConvertedToTheSameValues)
 {
     for (const char* type : {"le:s16/16>>0", "le:s12/16>>0", "le:s12/16>>4", "be:u14/16>>2",
                              "le:s24/32>>0", "le:f32/32>>0"})
@@ -50,7 +50,7 @@ TEST(ConvertPart, SomeChannelsConvertAsTheyDoInTheWhole)
         }
 }
 
-TEST(ConvertPart, AnyNumberOfThem)
+TEST(ConvertPart, AnyNumberOfChannelsIsConverted)
 {
     Format whole = Format::parse("ri16_le", "1"), floats = Format::parse("rf32_le", "1");
     for (Format* format : {&whole, &floats}) {
@@ -62,14 +62,14 @@ TEST(ConvertPart, AnyNumberOfThem)
     Converter(whole, floats).convert(in, expected);
     for (const std::size_t count : {3U, 85U, 128U, 255U, 256U, 257U, 300U}) {
         std::vector<std::byte> found = expected;
-        for (std::size_t n = 0; n < 300; ++n) // what has to be recomputed
+        for (std::size_t n = 0; n < 300; ++n) // the values that must be computed again
             std::fill_n(&found[n * floats.sample_bytes + 4], 4 * count, std::byte{0xa5});
         Converter(some_of(whole, 1, count), some_of(floats, 1, count)).convert(in, found);
         EXPECT_EQ(found, expected) << count;
     }
 }
 
-TEST(ConvertPart, ChannelsThatAreApartAreCopiedAsTheyAre)
+TEST(ConvertPart, NonadjacentChannelsAreCopiedUnchanged)
 {
     const Format whole = Format::parse("le:s16/16X2>>0,le:u8/8>>0,le:s64/64>>0,le:s12/16>>4");
     const std::vector<std::byte> in = any_bytes(whole, 101);
@@ -89,7 +89,7 @@ TEST(ConvertPart, ChannelsThatAreApartAreCopiedAsTheyAre)
     }
 }
 
-TEST(ConvertPart, BytesBetweenTheChannelsAreLeftAlone)
+TEST(ConvertPart, BytesBetweenTheChannelsAreNotWritten)
 {
     const Format pair = Format::parse("ci16_le"), four = Format::parse("ci16_le", "4");
     const std::vector<std::byte> in = any_bytes(pair, 50);
@@ -102,7 +102,7 @@ TEST(ConvertPart, BytesBetweenTheChannelsAreLeftAlone)
     }
 }
 
-TEST(ConvertPart, ChannelsMustMatchInNumberAndNotRepeat)
+TEST(ConvertPart, ChannelsMustMatchInNumberAndMustNotBeRepeated)
 {
     const Format pair = Format::parse("ci16_le"), one = Format::parse("ri16_le");
     const Format repeated = Format::parse("le:s16/16X2>>0");
@@ -111,14 +111,14 @@ TEST(ConvertPart, ChannelsMustMatchInNumberAndNotRepeat)
     expect_usage_error([&] { Converter(one, repeated); }, "repeated");
 }
 
-// Little-endian 16 bits take the vectorised loop, big-endian ones do not.
-TEST(ConvertPart, FloatsBecomeSixteenBitsByTheFastWayAsByTheGeneralOne)
+// Little-endian 16-bit values take the vectorized loop; big-endian values do not.
+TEST(ConvertPart, TheFastPathFromFloatsToSixteenBitsAgreesWithTheGeneralPath)
 {
     std::vector<float> in{NAN, INFINITY, -INFINITY, 1.0F, -1.0F, 0.49999997F / 32768, 1e-40F};
     std::mt19937 random(11);
     std::uniform_real_distribution<float> around(-70'000, 70'000);
     for (int i = 0; i < 20'000; ++i)
-        in.push_back(std::ldexp(std::round(around(random)) / 2, -15)); // many in the middle of two
+        in.push_back(std::ldexp(std::round(around(random)) / 2, -15)); // many are half-integers
     std::vector<std::byte> bytes(4 * in.size());
     std::memcpy(bytes.data(), in.data(), bytes.size());
     const Format from = Format::parse("rf32_le");
@@ -134,7 +134,7 @@ TEST(ConvertPart, FloatsBecomeSixteenBitsByTheFastWayAsByTheGeneralOne)
     }
 }
 
-TEST(ConvertPart, SixteenBitsGoToTheTopByTheFastWayAsByTheGeneralOne)
+TEST(ConvertPart, TheFastPathToLeftAlignedSixteenBitsAgreesWithTheGeneralPath)
 {
     for (const char* type : {"s16/16>>0", "s12/16>>0", "s12/16>>4", "s10/16>>3"}) {
         const Format little = Format::parse(std::string("le:") + type);
@@ -152,7 +152,7 @@ TEST(ConvertPart, SixteenBitsGoToTheTopByTheFastWayAsByTheGeneralOne)
 TEST(Convert, ADoubleIsRoundedOnce)
 {
     const Converter converter(Format::parse("rf64_le"), "ri16_le");
-    const double half = 0x1p-16, little = 0x1p-68; // of a step; less than a 64-bit integer's
+    const double half = 0x1p-16, little = 0x1p-68; // half a step; less than a 64-bit step
     for (const auto& [value, expected] : {std::pair{half, 1},
                                           {half - little, 0},
                                           {half + little, 1},

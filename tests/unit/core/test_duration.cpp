@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How long a --duration is.
+// The length of a stream with --duration.
 #include "iio_stream/session.hpp"
 #include "support/errors.hpp"
 #include "support/fake.hpp"
@@ -15,7 +15,7 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 using namespace std::chrono_literals;
 
-TEST(Duration, AtAKnownRateADurationIsExactlyItsSamples)
+TEST(Duration, AtAKnownRateADurationIsAnExactNumberOfSamples)
 {
     for (const std::uint64_t ms : {30u, 50u, 111u}) {
         const SinkAt sink = fake_sink();
@@ -29,7 +29,7 @@ TEST(Duration, AtAKnownRateADurationIsExactlyItsSamples)
     }
 }
 
-TEST(Duration, ItIsCountedFromItsOwnSourcesStartHoweverSlowTheOthers)
+TEST(Duration, ADurationBeginsWithItsOwnSourceHoweverSlowOtherSourcesAre)
 {
     const SinkAt sink = fake_sink();
     PipelineConfig config = config_of("sim:?rate=1M", {sink.uri});
@@ -42,7 +42,7 @@ TEST(Duration, ItIsCountedFromItsOwnSourcesStartHoweverSlowTheOthers)
     run(session);
     EXPECT_EQ(session[0].summary().ended, "duration");
     EXPECT_GE(session[0].summary().stats.seconds,
-              0.027); // its samples were there when the other had started
+              0.027); // its samples arrive while the other source starts
 }
 
 TEST(Duration, ADurationFollowsTheDeviceThatPlays)
@@ -60,7 +60,7 @@ TEST(Duration, ADurationFollowsTheDeviceThatPlays)
     }
 }
 
-TEST(Duration, AFileWithoutARateTakesTheBlocksOfTheDeviceThatPlays)
+TEST(Duration, AFileWithoutARateUsesTheBlockSizeOfTheDeviceThatPlays)
 {
     const auto block_size = [](FakeSink::Script script) {
         PipelineConfig config =
@@ -73,11 +73,11 @@ TEST(Duration, AFileWithoutARateTakesTheBlocksOfTheDeviceThatPlays)
     EXPECT_EQ(block_size({.plays_at = 100'000}), 64u << 10);
     EXPECT_EQ(block_size({.plays_at = 1e9}), 4u << 20);
     EXPECT_EQ(block_size({.repeats = true, .plays_at = 100'000}),
-              1u << 20); // room for what is repeated
+              1u << 20); // room for the samples that are repeated
     EXPECT_EQ(block_size({}), 1u << 20);
 }
 
-TEST(Duration, ADurationIsExactThoughTheSourceBeganBeforeTheStream)
+TEST(Duration, ADurationIsExactEvenIfTheSourceBeganBeforeTheStream)
 {
     Session session;
     PipelineConfig config = config_of("sim:?rate=1M", {"null:"});
@@ -85,17 +85,17 @@ TEST(Duration, ADurationIsExactThoughTheSourceBeganBeforeTheStream)
     config.blocks = 128;
     session.add(config);
     FakeSource::Script slow{.total = 1024};
-    slow.start = [] { (void)::poll(nullptr, 0, 20); }; // all streams begin after it
+    slow.start = [] { (void)::poll(nullptr, 0, 20); }; // all streams begin after this start
     session.add(config_of(fake_source(slow).uri, {"null:"}));
     run(session);
     EXPECT_EQ(session[0].summary().ended, "duration");
     EXPECT_EQ(session[0].summary().produced_samples(), 50'000u);
 }
 
-TEST(Duration, ADurationAtABlocksEndIsExactToo)
+TEST(Duration, ADurationThatEndsWithABlockIsExact)
 {
-    // 16 blocks of 1024 samples at 1.024 MS/s end right at 16 ms: a race of the clock and the
-    // block.
+    // 16 blocks of 1024 samples at 1.024 MS/s end exactly at 16 ms, so the clock and the block
+    // race.
     for (int i = 0; i < 10; ++i) {
         PipelineConfig config = config_of("sim:?rate=1.024M", {fake_sink().uri});
         config.duration = 16ms;
@@ -103,7 +103,7 @@ TEST(Duration, ADurationAtABlocksEndIsExactToo)
     }
 }
 
-TEST(Duration, AtAnUnknownRateADurationIsByTheClock)
+TEST(Duration, AtAnUnknownRateTheClockEndsADuration)
 {
     for (const bool undated : {false, true}) {
         const auto start = std::chrono::steady_clock::now();
@@ -119,7 +119,7 @@ TEST(Duration, AtAnUnknownRateADurationIsByTheClock)
     }
 }
 
-TEST(Duration, AfterARateChangeADurationIsByTheClock)
+TEST(Duration, AfterARateChangeTheClockEndsADuration)
 {
     for (const double rate : {1e6, 2e6}) {
         Settings settings, changed;
@@ -134,7 +134,7 @@ TEST(Duration, AfterARateChangeADurationIsByTheClock)
             config_of(fake_source(script).uri, {fake_sink({.records = false}).uri});
         config.duration = 50ms;
         const auto start = std::chrono::steady_clock::now();
-        const Summary summary = run(config); // as fast as it is asked
+        const Summary summary = run(config); // as fast as blocks are requested
         const auto took = std::chrono::steady_clock::now() - start;
         EXPECT_EQ(summary.ended, "duration");
         if (rate == 1e6) {
@@ -142,11 +142,11 @@ TEST(Duration, AfterARateChangeADurationIsByTheClock)
             continue;
         }
         EXPECT_GE(took,
-                  50ms); // 50'000 samples of the fake take a fraction of that on an idle machine
+                  50ms); // the fake needs much less time for 50'000 samples
     }
 }
 
-TEST(Duration, ADurationEndsAStreamThatIsSilent)
+TEST(Duration, ADurationEndsASilentStream)
 {
     PipelineConfig config =
         config_of(fake_source({.silent_at = 2048}).uri, {fake_sink({.may_block = true}).uri});
@@ -156,9 +156,10 @@ TEST(Duration, ADurationEndsAStreamThatIsSilent)
     EXPECT_EQ(summary.stats.samples, 2048u);
 }
 
-TEST(Duration, ADurationInWhichADeviceDeliversNothingIsItsTimeout)
+TEST(Duration, AStreamWithoutAnySamplesTimesOutAfterItsDuration)
 {
-    for (const bool unhurried : {false, true}) { // it begins again, with the whole duration
+    // If the source is unhurried, it gets another attempt with the whole duration.
+    for (const bool unhurried : {false, true}) {
         FakeSource::Script script{
             .silent_at = 0, .attempts = unhurried ? 1 : 0, .undetectable = true};
         script.format_.sample_rate = 1e6;
@@ -176,7 +177,7 @@ TEST(Duration, ADurationInWhichADeviceDeliversNothingIsItsTimeout)
     }
 }
 
-TEST(Duration, ADurationBeyondTheClocksRangeIsNotOverImmediately)
+TEST(Duration, ADurationBeyondTheClocksRangeDoesNotEndAtOnce)
 {
     PipelineConfig config = config_of(fake_source({.total = 100'000}).uri, {fake_sink().uri});
     config.duration = std::chrono::nanoseconds::max();

@@ -11,7 +11,7 @@ namespace {
 using namespace iio_stream;
 using namespace iio_stream::test;
 
-TEST(Error, ItsTextNamesOperationObjectReasonAndTheWayOut)
+TEST(Error, TheTextNamesOperationObjectReasonAndHint)
 {
     const Error error(Fault::storage, EEXIST, "open", "a.ci16", {}, "overwrite=on replaces it");
     EXPECT_STREQ(error.what(), "open a.ci16: File exists (overwrite=on replaces it)");
@@ -30,7 +30,7 @@ TEST(Error, ADetailReplacesTheErrnosText)
     EXPECT_EQ(error.detail(), "nothing came");
 }
 
-TEST(Error, WithoutAnObjectOrOperationNoSeparatorIsLeftOver)
+TEST(Error, NoSeparatorIsLeftOverWithoutAnObjectOrOperation)
 {
     EXPECT_STREQ(Error(Fault::device, ETIMEDOUT, "wait for", "usb:", "nothing came").what(),
                  "wait for usb: nothing came");
@@ -39,7 +39,7 @@ TEST(Error, WithoutAnObjectOrOperationNoSeparatorIsLeftOver)
     EXPECT_STREQ(Error(Fault::other, EIO, "", "").what(), "Input/output error");
 }
 
-TEST(Error, ItIsAttributedOnce)
+TEST(Error, TheFaultIsSetOnlyOnce)
 {
     const Error unblamed(Fault::other, EIO, "read", "x", "d", "h");
     const Error device = unblamed.blamed_on(Fault::device);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Events wait for whoever takes them.
+// Events are kept until the program takes them.
 #include "core/stream/connection_state.hpp"
 #include "core/stream/event_buffer.hpp"
 
@@ -10,7 +10,7 @@ using namespace iio_stream;
 using detail::EventBuffer;
 using detail::EventWatch;
 
-TEST(EventBuffer, GivesWhatHasHappenedOnce)
+TEST(EventBuffer, EachEventIsTakenOnce)
 {
     EventBuffer buffer;
     buffer.add({.kind = EventKind::loss, .gap = {5, 5, 7, 7}});
@@ -23,7 +23,7 @@ TEST(EventBuffer, GivesWhatHasHappenedOnce)
     EXPECT_TRUE(buffer.take().empty());
 }
 
-TEST(EventBuffer, CountsWhatItHasNoRoomFor)
+TEST(EventBuffer, EventsWithoutRoomAreCounted)
 {
     EventBuffer buffer;
     constexpr std::uint64_t kMany = 100'000;
@@ -33,11 +33,11 @@ TEST(EventBuffer, CountsWhatItHasNoRoomFor)
     ASSERT_GT(events.size(), 1u);
     EXPECT_EQ(events.back().kind, EventKind::missed);
     EXPECT_EQ(events.size() - 1 + events.back().count, kMany);
-    EXPECT_EQ(events[events.size() - 2].gap.offset_min, events.size() - 2) << "the first ones stay";
-    EXPECT_TRUE(buffer.take().empty()) << "counted once";
+    EXPECT_EQ(events[events.size() - 2].gap.offset_min, events.size() - 2) << "early events stay";
+    EXPECT_TRUE(buffer.take().empty()) << "missed events are counted once";
 }
 
-TEST(EventWatch, ReportsWhatHasChangedSinceTheLastTime)
+TEST(EventWatch, ChangesSinceTheLastComparisonAreReported)
 {
     EventWatch watch;
     const auto changes = [&](std::vector<EventWatch::State> now) {
@@ -57,10 +57,10 @@ TEST(EventWatch, ReportsWhatHasChangedSinceTheLastTime)
               "source back 0; 0 dropped 3; 1 gone 0; 1 back 0; 1 underflow 1; ");
     watch.reset();
     EXPECT_EQ(changes({{{true, 1}, 0, 0}, {{}, 1, 0}, {{true, 1}, 0, 0}}), "0 dropped 1; ")
-        << "of another stream";
+        << "after a reset, the drop belongs to a new stream";
 }
 
-TEST(Event, IsAnObjectOfJson)
+TEST(Event, AnEventIsAJsonObject)
 {
     EXPECT_EQ(
         to_json({.kind = EventKind::loss,
@@ -80,14 +80,14 @@ TEST(Event, IsAnObjectOfJson)
         R"({"event":"not-removed","time":"1970-01-01T00:00:00Z","sink":0,"file":"a","error":"no"})");
 }
 
-TEST(ConnectionState, CountsWhenItChangesOnly)
+TEST(ConnectionState, OnlyChangesOfTheStateAreCounted)
 {
     detail::ConnectionState peer;
     const auto expect = [&](bool connected, std::uint64_t disconnects) {
         EXPECT_EQ(peer.state().connected, connected);
         EXPECT_EQ(peer.state().disconnects, disconnects);
     };
-    peer.restored(); // the first one has not been away
+    peer.restored(); // the first peer has not been away
     expect(true, 0);
     peer.lost();
     peer.lost();

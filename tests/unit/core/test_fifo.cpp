@@ -8,7 +8,7 @@ namespace {
 
 using iio_stream::detail::Fifo;
 
-TEST(Fifo, ItemsComeOutInTheOrderTheyWentIn)
+TEST(Fifo, ItemsComeOutInTheOrderInWhichTheyWentIn)
 {
     Fifo<int> fifo;
     fifo.reset(3);
@@ -25,7 +25,7 @@ TEST(Fifo, ItemsComeOutInTheOrderTheyWentIn)
     }
 }
 
-TEST(Fifo, ItHoldsAsManyAsItsCapacity)
+TEST(Fifo, AFifoHoldsAsManyItemsAsItsCapacity)
 {
     Fifo<int> fifo;
     fifo.reset(4);
@@ -53,7 +53,7 @@ TEST(Fifo, APoppedOrClearedItemIsDestroyedImmediately)
     EXPECT_TRUE(fifo.empty());
 }
 
-TEST(Fifo, ItTakesMoveOnlyItems)
+TEST(Fifo, MoveOnlyItemsAreAccepted)
 {
     Fifo<std::unique_ptr<int>> fifo;
     fifo.reset(1);

@@ -10,7 +10,7 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 using Number = ScanType::Number;
 
-TEST(ScanType, TheKernelsStringsAreUnderstood)
+TEST(ScanType, KernelStringsAreParsed)
 {
     const ScanType type = ScanType::parse("be:u12/16>>4");
     EXPECT_TRUE(type.big_endian);
@@ -22,16 +22,16 @@ TEST(ScanType, TheKernelsStringsAreUnderstood)
     EXPECT_EQ(type.bytes(), 2u);
 }
 
-TEST(ScanType, ItsTextReadsBackAsItself)
+TEST(ScanType, TheTextParsesBackToTheSameType)
 {
     for (const char* text : {"le:s12/16>>4", "be:u24/32>>8", "le:s16/16>>0", "le:s16/16X4>>0",
                              "be:f32/32>>0", "le:f64/64>>0", "le:s64/64>>0", "le:u1/8>>7"})
         EXPECT_EQ(ScanType::parse(text).text(), text);
-    EXPECT_EQ(ScanType::parse("le:s16/16").text(), "le:s16/16>>0"); // the shift may be left out
+    EXPECT_EQ(ScanType::parse("le:s16/16").text(), "le:s16/16>>0"); // the shift is optional
 }
 
-// ADI's drivers say "le:S12/16>>0" if all 16 bits are the sign's and the value's.
-TEST(ScanType, CapitalsAreTheSameNumbers)
+// ADI's drivers write "le:S12/16>>0" if the value is sign-extended to all 16 bits.
+TEST(ScanType, CapitalTypeLettersMeanTheSameTypes)
 {
     for (const auto& [capital, plain] : {std::pair{"le:S12/16>>0", "le:s12/16>>0"},
                                          {"be:U16/16>>0", "be:u16/16>>0"},
@@ -50,7 +50,7 @@ TEST(ScanType, ARepeatedValueTakesItsSpaceEachTime)
     EXPECT_EQ(ScanType::parse("le:s16/16X4>>0").repeat, 4u);
 }
 
-TEST(ScanType, NonsenseIsAUsageError)
+TEST(ScanType, InvalidScanTypesAreUsageErrors)
 {
     for (const char* text : {"",
                              "le",
@@ -118,7 +118,7 @@ TEST(Format, AComplexNameMakesAPairAndARealNameOneChannel)
     EXPECT_FALSE(real.is_complex());
 }
 
-TEST(Format, ChannelsAreCountedOrNamed)
+TEST(Format, ChannelsAreGivenByNumberOrByName)
 {
     EXPECT_EQ(Format::parse("ri16_le", "3").sample_bytes, 6u);
     EXPECT_EQ(Format::parse("ci16_le", "4").channels[3].id, "voltage1_q");
@@ -141,7 +141,7 @@ TEST(Format, AListOfScanTypesIsAFormat)
     EXPECT_EQ(Format::parse(format.name()).name(), format.name());
 }
 
-TEST(Format, MoreChannelsThanAreSupportedAreRefusedInAnySpelling)
+TEST(Format, TooManyChannelsAreRefusedInEverySpelling)
 {
     std::string list = "le:s16/16";
     for (int i = 0; i < 64; ++i)
@@ -149,21 +149,21 @@ TEST(Format, MoreChannelsThanAreSupportedAreRefusedInAnySpelling)
     expect_usage_error([&] { Format::parse(list); }, "1 to 64");
 }
 
-TEST(Format, EachChannelIsAlignedToItsSizeAndTheSampleToItsLargest)
+TEST(Format, ChannelsAlignToTheirSizeAndSamplesToTheLargestChannel)
 {
-    // As iio_compute_scan_bytes(): 8 bits, then 32, then 16, then 64 for a timestamp.
+    // As in iio_compute_scan_bytes(): 8 bits, then 32, then 16, then 64 for a timestamp.
     Format format = Format::parse("le:u8/8,le:s24/32>>8,le:s16/16,le:s64/64");
     EXPECT_EQ(format.channels[0].offset, 0u);
     EXPECT_EQ(format.channels[1].offset, 4u);
     EXPECT_EQ(format.channels[2].offset, 8u);
     EXPECT_EQ(format.channels[3].offset, 16u);
     EXPECT_EQ(format.sample_bytes, 24u);
-    EXPECT_EQ(Format::parse("le:s32/32,le:u8/8").sample_bytes, 8u); // padded at its end
-    EXPECT_EQ(Format::parse("ri16_le", "3").sample_bytes, 6u);      // and not if it need not be
-    EXPECT_EQ(Format::parse("le:s16/16X4,le:s16/16").sample_bytes, 16u); // repeats count as one
+    EXPECT_EQ(Format::parse("le:s32/32,le:u8/8").sample_bytes, 8u);      // padded at its end
+    EXPECT_EQ(Format::parse("ri16_le", "3").sample_bytes, 6u);           // no padding is needed
+    EXPECT_EQ(Format::parse("le:s16/16X4,le:s16/16").sample_bytes, 16u); // one channel of 8 bytes
 }
 
-TEST(Format, MixedTypesOrOrdersAreNotComplex)
+TEST(Format, MixedTypesOrByteOrdersAreNotComplex)
 {
     Format format = Format::parse("ci16_le", "4");
     EXPECT_TRUE(format.is_complex());

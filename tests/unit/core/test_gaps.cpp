@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What --on-gap=mark and --on-gap=stop make of losses, and how losses are counted.
+// The effects of --on-gap=mark and --on-gap=stop on losses, and the counting of losses.
 #include "support/errors.hpp"
 #include "support/lossy_stream.hpp"
 
@@ -11,7 +11,7 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 using namespace std::chrono_literals;
 
-TEST(OnGapMark, LossesAreCountedAndTheSamplesGoOn)
+TEST(OnGapMark, LossesAreCountedAndTheStreamContinues)
 {
     const LossyResult r =
         stream_lossy({.losses = {{.at = 1500, .samples = 7}, {.at = 4096, .samples = 5000}}});
@@ -31,7 +31,7 @@ TEST(OnGapMark, LossesAreCountedAndTheSamplesGoOn)
     EXPECT_EQ(gaps[1].offset_min, 4096u - 7);
 }
 
-TEST(OnGapMark, PossibleLossesAreNotCertain)
+TEST(OnGapMark, PossibleLossesAreNotCountedAsCertain)
 {
     const Gap reported{100, 200, 0, kUnknown, Evidence::starvation};
     const LossyResult r =
@@ -43,7 +43,7 @@ TEST(OnGapMark, PossibleLossesAreNotCertain)
     EXPECT_EQ(r.bytes, ramp(0, 20'000));
 }
 
-TEST(OnGapMark, ALossAfterTheLastWantedSampleIsNotThisStreams)
+TEST(OnGapMark, ALossAfterTheLastRequestedSampleIsNotCounted)
 {
     for (const std::uint64_t at : {1000u, 1001u, 1020u}) {
         const LossyResult r =
@@ -69,7 +69,7 @@ TEST(OnGapStop, TheStreamEndsRightBeforeTheLoss)
     }
 }
 
-TEST(OnGapStop, ALossAfterTheLastWantedSampleDoesNotMatter)
+TEST(OnGapStop, ALossAfterTheLastRequestedSampleIsIgnored)
 {
     const LossyResult r = stream_lossy(
         {.losses = {{.at = 1010, .samples = 10}}, .on_gap = OnGap::stop, .samples = 1000});
@@ -78,7 +78,7 @@ TEST(OnGapStop, ALossAfterTheLastWantedSampleDoesNotMatter)
     EXPECT_EQ(r.bytes, ramp(0, 1000));
 }
 
-TEST(OnGapStop, ALossFoundLateIsReportedForWhatWasAlreadyDelivered)
+TEST(OnGapStop, ALossFoundLateIsReportedAmongTheDeliveredSamples)
 {
     const Gap reported{500, 3000, 1, 10, Evidence::overflow_bit};
     const SinkAt sink = fake_sink({});
@@ -97,7 +97,7 @@ TEST(OnGapStop, ALossFoundLateIsReportedForWhatWasAlreadyDelivered)
     EXPECT_EQ(sink.log->trailing[0].offset_max, 3000u);
 }
 
-TEST(OnGapStop, ALossFoundAtTheEndIsNotASuccess)
+TEST(OnGapStop, ALossFoundAtTheEndEndsTheStreamWithAGap)
 {
     for (const std::uint64_t lost_min : {0u, 1u}) {
         const SinkAt sink = fake_sink({});
@@ -117,7 +117,7 @@ TEST(OnGapStop, ALossFoundAtTheEndIsNotASuccess)
     }
 }
 
-TEST(Gaps, ReportsOfAdjacentPositionsAreOneCertainLoss)
+TEST(Gaps, ReportsOfAdjacentPositionsCountAsOneCertainLoss)
 {
     struct Reported {
         Gap first, second;
@@ -145,7 +145,7 @@ TEST(Gaps, LossesAtOrAfterTheEndOfADurationAreNotCounted)
     struct End {
         std::uint64_t drop_at, lost, samples, counted;
     };
-    // Of 10,000 samples; the last block begins at 9216.
+    // Each stream lasts 10,000 samples; its last block begins at sample 9216.
     for (const auto& [drop_at, lost, samples, counted] :
          {End{9500, 300, 9700, 300}, End{9500, 499, 9501, 499}, End{9500, 500, 9500, 0},
           End{9500, 700, 9500, 0}, End{9500, 50'000, 9500, 0}, End{9216, 784, 9216, 0},
@@ -165,7 +165,7 @@ TEST(Gaps, LossesAtOrAfterTheEndOfADurationAreNotCounted)
     }
 }
 
-TEST(Gaps, LossesAfterTheLastBlockAreCountedAndReportedToTheSinksBeforeTheyEnd)
+TEST(Gaps, LossesAfterTheLastBlockAreCountedAndReportedBeforeTheSinksEnd)
 {
     PipelineConfig config;
     FakeSource::Script script{.total = 1000};

@@ -9,7 +9,7 @@ namespace {
 
 using iio_stream::detail::Histogram;
 
-TEST(Histogram, AnEmptyOneHasZeros)
+TEST(Histogram, AnEmptyHistogramReturnsZeros)
 {
     const Histogram h;
     EXPECT_EQ(h.percentile(0.5), 0u);
@@ -27,7 +27,7 @@ TEST(Histogram, SmallValuesAreExact)
     EXPECT_EQ(h.max(), 15u);
 }
 
-TEST(Histogram, ItsPercentilesAreWithinASixteenthAndNeverBelow)
+TEST(Histogram, PercentilesAreAtMostASixteenthTooHighAndNeverTooLow)
 {
     for (std::int64_t value = 1; value > 0 && value < std::numeric_limits<std::int64_t>::max() / 3;
          value = value * 3 / 2 + 1) {
@@ -42,7 +42,7 @@ TEST(Histogram, ItsPercentilesAreWithinASixteenthAndNeverBelow)
     }
 }
 
-TEST(Histogram, TheUpperEdgeIsNeverAboveTheLargestValue)
+TEST(Histogram, APercentileIsNeverAboveTheLargestValue)
 {
     Histogram h;
     h.add(1000);
@@ -60,7 +60,7 @@ TEST(Histogram, TheLargestAndNegativeValuesHaveABucket)
     EXPECT_EQ(h.percentile(0.9), h.max());
 }
 
-TEST(Histogram, TwoAreAddedUp)
+TEST(Histogram, HistogramsCanBeAdded)
 {
     Histogram a, b;
     for (int i = 0; i < 90; ++i)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where a stream ends: limits, deadlines and the source's own end.
+// The end of a stream: by limits, by deadlines and by the end of its source.
 #include "iio_stream/session.hpp"
 #include "support/errors.hpp"
 #include "support/eventually.hpp"
@@ -13,7 +13,7 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 using namespace std::chrono_literals;
 
-TEST(Limits, TheEndOfTheSourceIsTheEndOfTheStream)
+TEST(Limits, TheEndOfTheSourceEndsTheStream)
 {
     const SourceAt source = fake_source({.total = 10'000});
     const SinkAt sink = fake_sink();
@@ -41,7 +41,7 @@ TEST(Limits, ASourceWithoutSamplesEndsAtOnce)
     EXPECT_EQ(sink.log->drained, 1);
 }
 
-TEST(Limits, BlocksOfOneSampleAreBlocks)
+TEST(Limits, BlocksCanBeOfOneSample)
 {
     for (const bool may_block : {false, true}) {
         const SinkAt sink = fake_sink({.may_block = may_block});
@@ -54,7 +54,7 @@ TEST(Limits, BlocksOfOneSampleAreBlocks)
     }
 }
 
-TEST(Limits, ALimitOfSamplesIsKeptToTheSample)
+TEST(Limits, ALimitOfSamplesIsExact)
 {
     for (const std::uint64_t limit : {1u, 2u, 1023u, 1024u, 1025u, 5000u, 8192u, 100'001u}) {
         const SourceAt source = fake_source({});
@@ -66,12 +66,12 @@ TEST(Limits, ALimitOfSamplesIsKeptToTheSample)
         EXPECT_EQ(fault_of(summary), std::nullopt);
         EXPECT_EQ(summary.stats.samples, limit);
         EXPECT_EQ(sink.log->bytes, ramp(0, limit));
-        // The device is asked for no more than is wanted.
+        // No more samples than needed are requested from the device.
         EXPECT_LT(source.log->submitted_bytes, limit * 4 + kBlock) << limit;
     }
 }
 
-TEST(Limits, ALimitOfBytesIsKeptInWholeSamples)
+TEST(Limits, ALimitOfBytesMustBeAWholeNumberOfSamples)
 {
     const SinkAt sink = fake_sink();
     PipelineConfig config = config_of(fake_source({}).uri, {sink.uri});
@@ -86,7 +86,7 @@ TEST(Limits, ALimitOfBytesIsKeptInWholeSamples)
     expect_usage_error([&] { session.add(config); }, "10002", "samples of 4 bytes");
 }
 
-TEST(Limits, OfTwoLimitsTheSmallerEndsIt)
+TEST(Limits, TheSmallerOfTwoLimitsEndsTheStream)
 {
     PipelineConfig config = config_of(fake_source({}).uri, {fake_sink().uri});
     config.samples = 1000;
@@ -100,17 +100,17 @@ TEST(Limits, OfTwoLimitsTheSmallerEndsIt)
     EXPECT_EQ(summary.stats.samples, 500u);
 }
 
-TEST(Limits, ALimitLargerThanAllMemoryIsNoLimit)
+TEST(Limits, ALimitLargerThanAllMemoryHasNoEffect)
 {
     const SinkAt sink = fake_sink();
     PipelineConfig config = config_of(fake_source({.total = 10'000}).uri, {sink.uri});
-    config.samples = std::uint64_t{1} << 62; // times four bytes it wraps around to nothing
+    config.samples = std::uint64_t{1} << 62; // four times this number of bytes wraps around to 0
     const Summary summary = run(config);
     EXPECT_EQ(summary.ended, "eof");
     EXPECT_EQ(sink.log->bytes, ramp(0, 10'000));
 }
 
-TEST(Limits, NoBlockWithinTheDeadlineIsATimeoutOfTheDevice)
+TEST(Limits, ADeviceWithoutABlockBeforeTheDeadlineTimesOut)
 {
     const SinkAt sink = fake_sink();
     PipelineConfig config = config_of(fake_source({.silent_at = 2048}).uri, {sink.uri});
@@ -120,11 +120,11 @@ TEST(Limits, NoBlockWithinTheDeadlineIsATimeoutOfTheDevice)
     EXPECT_EQ(fault_of(summary), Fault::device);
     EXPECT_EQ(summary.error->code().value(), ETIMEDOUT);
     EXPECT_NE(std::string(summary.error->what()).find("50 ms"), std::string::npos);
-    EXPECT_EQ(sink.log->bytes, ramp(0, 2048)); // what had arrived is kept
+    EXPECT_EQ(sink.log->bytes, ramp(0, 2048)); // the samples that arrived are kept
     EXPECT_EQ(sink.log->drained, 1);
 }
 
-TEST(Limits, ABlockWithoutATimeDoesNotLookLate)
+TEST(Limits, BlocksWithoutATimeAreNotMistakenForLateBlocks)
 {
     PipelineConfig config =
         config_of(fake_source({.silent_at = 20'480, .undated = true}).uri, {fake_sink().uri});
@@ -134,7 +134,7 @@ TEST(Limits, ABlockWithoutATimeDoesNotLookLate)
     EXPECT_GE(std::chrono::steady_clock::now() - start, 300ms);
 }
 
-TEST(Limits, ASourceWithoutADeadlineIsNotTimedOut)
+TEST(Limits, ASourceWithoutADeadlineDoesNotTimeOut)
 {
     const SourceAt source = fake_source({.silent_at = 2048, .unhurried = true});
     PipelineConfig config = config_of(source.uri, {fake_sink().uri});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sinks without a peer yet.
+// Sinks whose receiver has not connected yet.
 #include "iio_stream/session.hpp"
 #include "support/errors.hpp"
 #include "support/eventually.hpp"
@@ -15,7 +15,7 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 using namespace std::chrono_literals;
 
-TEST(Listeners, ASourceWaitsForThemAndDelaysNoOther)
+TEST(Listeners, ASourceWaitsForItsReceiversWithoutDelayingOtherPipelines)
 {
     std::atomic<bool> here{false};
     const SourceAt held = fake_source({.total = 10'000}), other = fake_source({.total = 10'000});
@@ -35,7 +35,7 @@ TEST(Listeners, ASourceWaitsForThemAndDelaysNoOther)
     EXPECT_EQ(session[0].stats().samples, 10'000u);
 }
 
-TEST(Listeners, WaitingForThemCanBeStopped)
+TEST(Listeners, WaitingForAReceiverCanBeStopped)
 {
     const SourceAt held = fake_source({});
     Session session;
@@ -50,7 +50,7 @@ TEST(Listeners, WaitingForThemCanBeStopped)
     EXPECT_EQ(session[0].stats().samples, 0u);
 }
 
-TEST(Listeners, OneThatIsLateIsTheSinksError)
+TEST(Listeners, AReceiverThatNeverConnectsIsAnErrorOfTheSink)
 {
     std::atomic<int> looks{0};
     const SourceAt held = fake_source({});
@@ -67,7 +67,7 @@ TEST(Listeners, OneThatIsLateIsTheSinksError)
     EXPECT_EQ(held.log->started, 0);
 }
 
-TEST(Listeners, StorageStartsWhenTheyAreThere)
+TEST(Listeners, StorageStartsWhenTheReceiverHasConnected)
 {
     std::atomic<bool> here{false};
     const SinkAt storage = fake_sink(), threaded = fake_sink({.may_block = true}),

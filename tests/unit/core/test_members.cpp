@@ -27,7 +27,7 @@ struct Both {
     Writer& tx = session.add_writer(config_of("", {sink.uri}), kPairs);
 };
 
-TEST(Members, AreReadyBeforeTheStart)
+TEST(Members, AReaderAndAWriterAreReadyBeforeTheStart)
 {
     Both both;
     EXPECT_EQ(both.session.size(), 2u);
@@ -36,7 +36,7 @@ TEST(Members, AreReadyBeforeTheStart)
     EXPECT_EQ(both.source.log->started, 0);
 }
 
-TEST(Members, StartTogether)
+TEST(Members, AllStreamsStartTogether)
 {
     Both both;
     both.session.start();
@@ -52,7 +52,7 @@ TEST(Members, StartTogether)
     EXPECT_TRUE(both.session.wait(30s));
 }
 
-TEST(Members, TheFirstBlockOfOneStartsAll)
+TEST(Members, TheFirstBlockOfOneStreamStartsAllStreams)
 {
     Both read, written;
     EXPECT_TRUE(read.rx.next(30s));
@@ -62,7 +62,7 @@ TEST(Members, TheFirstBlockOfOneStartsAll)
     EXPECT_TRUE(written.rx.next(30s));
 }
 
-TEST(Members, MayEachHaveAThreadFromTheFirstBlockOn)
+TEST(Members, EachStreamCanHaveItsOwnThreadFromTheFirstBlockOn)
 {
     for (int round = 0; round < 20; ++round) {
         Both both({.total = 50'000});
@@ -77,7 +77,7 @@ TEST(Members, MayEachHaveAThreadFromTheFirstBlockOn)
     }
 }
 
-TEST(Members, ClosingOneLetsTheOtherContinue)
+TEST(Members, ClosingOneStreamLetsTheOthersContinue)
 {
     Both both;
     both.session.start();
@@ -90,7 +90,7 @@ TEST(Members, ClosingOneLetsTheOtherContinue)
     EXPECT_TRUE(both.session[0].ended());
 }
 
-TEST(Members, CanBeStartedAgain)
+TEST(Members, ASessionCanBeStartedAgain)
 {
     Both both({.total = 3000});
     for (int round = 0; round < 5; ++round) {
@@ -113,11 +113,11 @@ TEST(Members, AFailureIsReportedByItsOwnStream)
     EXPECT_TRUE(both.rx.next(30s));
     EXPECT_TRUE(both.rx.next(30s));
     EXPECT_EQ(error_of([&] { (void)both.rx.next(30s); }).code().value(), ENODEV);
-    EXPECT_TRUE(both.session.wait(30s)); // which stops the others
+    EXPECT_TRUE(both.session.wait(30s)); // the failure stops the other streams
     EXPECT_TRUE(both.session[1].ended());
 }
 
-TEST(Members, OneThatCannotBePreparedIsNotAdded)
+TEST(Members, AStreamThatCannotBePreparedIsNotAdded)
 {
     Both both;
     expect_usage_error([&] { (void)both.session.add_reader(config_of("sim:?ratee=1", {})); },

@@ -16,7 +16,7 @@ namespace {
 using namespace iio_stream;
 using namespace iio_stream::test;
 
-TEST(Memory, ItsNamesAreParsedAndWrittenBack)
+TEST(Memory, NamesAreParsedAndWrittenBack)
 {
     for (const char* name : {"pages", "udmabuf"})
         EXPECT_EQ(Memory::parse("memory", name).name(), name);
@@ -31,7 +31,7 @@ TEST(Memory, AnyOtherWordIsAUsageErrorThatNamesTheOption)
         expect_usage_error([&] { Memory::parse("memory", text); }, "memory=", "pages or kernel");
 }
 
-TEST(Memory, TheChoicesEndWithPagesWhichAlwaysWork)
+TEST(Memory, TheLastChoiceIsPagesWhichAlwaysWork)
 {
     const auto choices = memory_choices();
     ASSERT_GE(choices.size(), 3u);
@@ -40,7 +40,7 @@ TEST(Memory, TheChoicesEndWithPagesWhichAlwaysWork)
     EXPECT_EQ(choices.back().unavailable, "");
 }
 
-TEST(Memory, WhatItsBlocksCanDoIsKnownBeforeTheyAreMade)
+TEST(Memory, TraitsOfMemoryAreKnownBeforeBlocksAreAllocated)
 {
     const MemoryTraits pages = detail::traits_of(Memory{}, 8192);
     EXPECT_FALSE(pages.attachable);
@@ -50,14 +50,14 @@ TEST(Memory, WhatItsBlocksCanDoIsKnownBeforeTheyAreMade)
     const MemoryTraits udmabuf = detail::traits_of(Memory::parse("memory", "udmabuf"), 8193);
     EXPECT_TRUE(udmabuf.attachable);
     EXPECT_TRUE(udmabuf.direct_io);
-    EXPECT_EQ(udmabuf.segments, std::nullopt); // the kernel's secret: 3 on 6.12, fewer on 7.x
+    EXPECT_EQ(udmabuf.segments, std::nullopt); // not known in advance: 3 on 6.12, fewer on 7.x
     Memory heap;
     heap.kind = MemoryKind::heap;
     EXPECT_TRUE(detail::traits_of(heap, 8192).attachable);
     EXPECT_FALSE(detail::traits_of(heap, 8192).direct_io);
 }
 
-TEST(Memory, PagesAreZeroedAndWithoutADmabuf)
+TEST(Memory, PagesAreZeroedAndHaveNoDmabuf)
 {
     BlockPool pool(Memory{}, 10'000, 3, CpuUse::none);
     EXPECT_EQ(pool.dmabuf(0), -1);
@@ -70,10 +70,10 @@ TEST(Memory, PagesAreZeroedAndWithoutADmabuf)
     }
 }
 
-TEST(Memory, MoreThanThereIsIsRefusedWithoutAskingTheKernel)
+TEST(Memory, MoreMemoryThanTheMachineHasIsRefusedWithoutAnAttempt)
 {
     if (sizeof(std::size_t) < 8)
-        GTEST_SKIP() << "the machine may have all that can be addressed";
+        GTEST_SKIP() << "the machine can have as much memory as can be addressed";
     const Error error = error_of([] {
         BlockPool(Memory{}, static_cast<std::size_t>(std::uint64_t{1} << 46), 8, CpuUse::mapped);
     });
@@ -92,9 +92,9 @@ TEST(Memory, AMissingHeapIsNamedInTheError)
     EXPECT_EQ(error.code().value(), ENOENT);
 }
 
-TEST(Memory, GivenDmabufsMustBeAsManyAsBlocksAndLargeEnough)
+TEST(Memory, EachBlockNeedsAGivenDmabufThatIsLargeEnough)
 {
-    const sys::UniqueFd file = sys::sealed_memfd(4096, 0); // as much of a DMABUF as is needed here
+    const sys::UniqueFd file = sys::sealed_memfd(4096, 0); // enough like a DMABUF for this test
     expect_usage_error([&] { BlockPool(Memory::import({file.get()}), 4096, 2, CpuUse::none); },
                        "1 DMABUFs were given for 2 blocks");
     expect_usage_error([&] { BlockPool(Memory::import({file.get()}), 4097, 1, CpuUse::none); },
@@ -103,7 +103,7 @@ TEST(Memory, GivenDmabufsMustBeAsManyAsBlocksAndLargeEnough)
     EXPECT_EQ(error.code().value(), EBADF);
 }
 
-TEST(Memory, GivenDmabufsAreBorrowedUntilThePoolHasItsOwn)
+TEST(Memory, GivenDmabufsAreDuplicatedByThePool)
 {
     sys::UniqueFd file = sys::sealed_memfd(4096, 0);
     const int number = file.get();
@@ -111,10 +111,10 @@ TEST(Memory, GivenDmabufsAreBorrowedUntilThePoolHasItsOwn)
     EXPECT_NE(pool.dmabuf(0), number);
     file.reset();
     EXPECT_GE(::fcntl(pool.dmabuf(0), F_GETFD), 0);
-    EXPECT_TRUE(pool.mapping(0).empty()); // not asked for
+    EXPECT_TRUE(pool.mapping(0).empty()); // no mapping was requested
 }
 
-TEST(Memory, NothingIsLeftOpenByPoolsMadeOrRefused)
+TEST(Memory, PoolsLeaveNoFilesOpenEvenIfTheyFail)
 {
     const auto open_files = [] {
         int count = 0;
@@ -129,23 +129,23 @@ TEST(Memory, NothingIsLeftOpenByPoolsMadeOrRefused)
         const BlockPool given(Memory::import({small.get(), large.get()}), 4096, 2, CpuUse::none);
         EXPECT_ANY_THROW(
             BlockPool(Memory::import({large.get(), small.get()}), 8192, 2, CpuUse::none));
-        // To DMA_BUF_IOCTL_SYNC a memfd is not a DMABUF.
+        // DMA_BUF_IOCTL_SYNC does not accept a memfd as a DMABUF.
         EXPECT_ANY_THROW(BlockPool(Memory::import({large.get()}), 8192, 1, CpuUse::mapped));
     }
     EXPECT_EQ(open_files(), before + 2);
 }
 
-TEST(Memory, PlainPagesAreHugeIfTheKernelMakesSome)
+TEST(Memory, PlainPagesAreHugeIfTheKernelProvidesHugePages)
 {
     const std::size_t huge = sys::transparent_huge_page_bytes();
     if (huge == 0 || huge > (64 << 20))
-        GTEST_SKIP() << "the kernel makes none";
+        GTEST_SKIP() << "the kernel has no transparent huge pages";
     const BlockPool pool(Memory{}, huge / 2, 4, CpuUse::mapped);
     for (std::size_t i = 0; i < 4; ++i)
         for (const std::size_t at : {std::size_t{0}, huge / 2 - 1})
             EXPECT_EQ(pool.mapping(i)[at], std::byte{0});
     if (pool.traits().page_bytes == 4096)
-        GTEST_SKIP() << "the kernel had none just now";
+        GTEST_SKIP() << "the kernel has no huge page free at the moment";
     EXPECT_EQ(pool.traits().page_bytes, huge);
     if (sys::huge_page_bytes() == 0) {
         EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pool.mapping(0).data()) % huge, 0u);

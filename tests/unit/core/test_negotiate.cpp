@@ -29,7 +29,8 @@ Memory udmabuf()
 
 const std::vector<MemoryChoice> kAll{{heap(), ""}, {udmabuf(), ""}, {Memory{}, ""}};
 
-/// What each kind of memory costs an endpoint; negative: it cannot use it.
+/// The copies that each kind of memory costs an endpoint; negative if the endpoint cannot use that
+/// memory.
 struct Copies {
     int heap, udmabuf, pages;
     bool attaches = false, maps = true;
@@ -78,14 +79,14 @@ constexpr Copies kDevice{.heap = 0, .udmabuf = 0, .pages = 1, .attaches = true};
 constexpr Copies kDirectFile{.heap = 1, .udmabuf = 0, .pages = 0};
 constexpr Copies kCpu{.heap = 0, .udmabuf = 0, .pages = 0};
 
-TEST(Negotiate, DeviceToDeviceTakesAHeap)
+TEST(Negotiate, DeviceToDeviceUsesAHeap)
 {
     const Plan p = plan({kDevice, {kDevice}});
     EXPECT_EQ(p.memory, heap());
-    EXPECT_EQ(p.cpu, CpuUse::none); // no CPU touches the samples: nothing is mapped
+    EXPECT_EQ(p.cpu, CpuUse::none); // the CPU does not touch the samples, so nothing is mapped
 }
 
-TEST(Negotiate, DeviceToFileTakesMemoryBothCanUseDirectly)
+TEST(Negotiate, DeviceToFileUsesMemoryThatBothAccessDirectly)
 {
     const Plan p = plan({kDevice, {kDirectFile}});
     EXPECT_EQ(p.memory, udmabuf());
@@ -99,14 +100,14 @@ TEST(Negotiate, DeviceToFileTakesMemoryBothCanUseDirectly)
     EXPECT_EQ(p.route[1].to, "sink0");
 }
 
-TEST(Negotiate, WithoutADevicePlainPagesDo)
+TEST(Negotiate, WithoutADeviceOrdinaryPagesAreUsed)
 {
     EXPECT_EQ(plan({kCpu, {kCpu}}).memory, Memory{});
     EXPECT_EQ(plan({kCpu, {kCpu, kCpu, kDirectFile}}).memory, Memory{});
     EXPECT_EQ(plan({kCpu, {kCpu, kDevice}}).memory, heap());
 }
 
-TEST(Negotiate, TheFewestCopiesOfAllSinksTogetherWin)
+TEST(Negotiate, TheFewestCopiesOverAllSinksWin)
 {
     const Copies only_heap{.heap = 0, .udmabuf = 1, .pages = 1};
     const Copies only_pages{.heap = 1, .udmabuf = 1, .pages = 0};
@@ -114,7 +115,7 @@ TEST(Negotiate, TheFewestCopiesOfAllSinksTogetherWin)
     EXPECT_EQ(plan({kCpu, {only_heap, only_pages, only_pages}}).memory, Memory{});
 }
 
-TEST(Negotiate, MemoryThatOneEndpointCannotUseIsOutForAll)
+TEST(Negotiate, MemoryThatOneEndpointCannotUseIsExcluded)
 {
     const Copies no_heap{.heap = -1, .udmabuf = 0, .pages = 0};
     EXPECT_EQ(plan({kDevice, {kDevice, no_heap}}).memory, udmabuf());
@@ -128,11 +129,11 @@ TEST(Negotiate, TheDevicesPreferenceComesFirstWithItsReason)
     const Plan p = plan({kDevice, {kDevice}, needs});
     EXPECT_EQ(p.memory, udmabuf());
     EXPECT_EQ(p.route[0].reason, "probed");
-    needs.preferred = heap("gone"); // and is no obstacle if it is unavailable
+    needs.preferred = heap("gone"); // an unavailable preference is not an obstacle
     EXPECT_EQ(plan({kDevice, {kDevice}, needs}).memory, heap());
 }
 
-TEST(Negotiate, MemoryTheMachineLacksIsNamedIfItCostsACopy)
+TEST(Negotiate, UnavailableMemoryIsNamedIfItCostsACopy)
 {
     const std::vector<MemoryChoice> poor{
         {heap(), "open /dev/dma_heap/system: Permission denied"},
@@ -143,10 +144,10 @@ TEST(Negotiate, MemoryTheMachineLacksIsNamedIfItCostsACopy)
     EXPECT_EQ(p.route[0].copies, 1u);
     EXPECT_NE(p.route[0].reason.find("/dev/dma_heap/system: Permission denied"), std::string::npos);
     EXPECT_NE(p.route[0].reason.find("/dev/udmabuf"), std::string::npos);
-    EXPECT_EQ(plan({kCpu, {kCpu}}, poor).route[0].reason, ""); // it cost nothing
+    EXPECT_EQ(plan({kCpu, {kCpu}}, poor).route[0].reason, ""); // no copy is needed here
 }
 
-TEST(Negotiate, IfNoMemoryServesTheReasonForEachIsNamed)
+TEST(Negotiate, IfNoMemoryIsUsableTheReasonForEachIsNamed)
 {
     const Copies none{.heap = -1, .udmabuf = -1, .pages = -1};
     const Error error = error_of([&] { plan({kDevice, {none}}); });
@@ -157,14 +158,13 @@ TEST(Negotiate, IfNoMemoryServesTheReasonForEachIsNamed)
         EXPECT_NE(text.find(word), std::string::npos) << text;
 }
 
-TEST(Negotiate, AForcedMemoryThatCannotServeIsAnErrorAndNoFallback)
+TEST(Negotiate, RequestedMemoryThatCannotBeUsedIsAnErrorWithoutAFallback)
 {
     const Copies no_heap{.heap = -1, .udmabuf = 0, .pages = 0};
     const Error error = error_of([&] { plan({no_heap, {kCpu}}, {{heap(), ""}}); });
     EXPECT_EQ(error.fault(), Fault::device);
-    EXPECT_NE(
-        std::string(error.what()).find("leave memory= out, and a memory that works is chosen"),
-        std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("leave memory= out to get a memory that works"),
+              std::string::npos);
 }
 
 TEST(Negotiate, BlocksLargerThanAUdmabufUseOtherMemory)
@@ -181,15 +181,15 @@ TEST(Negotiate, BlocksLargerThanAUdmabufUseOtherMemory)
 TEST(Negotiate, AConversionHasItsOwnMemoryAndCostsOneCopy)
 {
     const Plan p = plan({kDevice, {kDirectFile}, {}, "?convert=cf32_le"});
-    EXPECT_EQ(p.memory, heap()); // the file does not see the device's blocks
+    EXPECT_EQ(p.memory, heap()); // the file does not get the device's blocks
     ASSERT_EQ(p.route.size(), 3u);
     EXPECT_EQ(p.route[1].mechanism, "convert:cf32_le");
     EXPECT_EQ(p.route[1].copies, 1u);
     EXPECT_EQ(p.route[2].from, "converted");
-    EXPECT_EQ(p.cpu, CpuUse::mapped); // the conversion reads them
+    EXPECT_EQ(p.cpu, CpuUse::mapped); // the conversion reads the samples
 }
 
-// Like a device on every machine: some have no DMABUFs to try.
+// A fake device that works on every machine: some machines have no DMABUFs.
 std::optional<Hop> given_to_a_device(const MemoryTraits&, std::string&)
 {
     Hop hop;
@@ -198,7 +198,7 @@ std::optional<Hop> given_to_a_device(const MemoryTraits&, std::string&)
     return hop;
 }
 
-TEST(Negotiate, OneDeviceGetsTheBlocksAndTheOthersCopies)
+TEST(Negotiate, OneDeviceGetsTheBlocksAndTheOthersGetCopies)
 {
     const SinkAt first = fake_sink({.plan = given_to_a_device});
     const SinkAt second = fake_sink({.plan = given_to_a_device});
@@ -211,7 +211,7 @@ TEST(Negotiate, OneDeviceGetsTheBlocksAndTheOthersCopies)
     EXPECT_EQ(summary.route[2].mechanism, "copy");
     EXPECT_EQ(summary.route[2].copies, 1u);
     EXPECT_EQ(summary.route[2].reason,
-              first.uri + " has the blocks, and only one device at a time can");
+              first.uri + " has the blocks, and only one device can have them");
     EXPECT_EQ(summary.route[3].from, "copied");
     EXPECT_EQ(summary.route[3].to, second.uri);
     EXPECT_EQ(summary.route[4].from, "block");
@@ -220,7 +220,7 @@ TEST(Negotiate, OneDeviceGetsTheBlocksAndTheOthersCopies)
     EXPECT_TRUE(file.log->bytes == first.log->bytes);
 }
 
-TEST(Negotiate, ADeviceThatBlocksReadersLeavesTheBlocksToAnother)
+TEST(Negotiate, ADeviceThatBlocksReadersGetsACopy)
 {
     const auto holds_off = [](const MemoryTraits& traits, std::string& why) {
         auto hop = given_to_a_device(traits, why);
@@ -236,7 +236,7 @@ TEST(Negotiate, ADeviceThatBlocksReadersLeavesTheBlocksToAnother)
     EXPECT_EQ(summary.route[3].to, dac.uri);
 }
 
-TEST(Negotiate, ASinkGetsNoCopiesOfMemoryThatWasOnlyLookedAt)
+TEST(Negotiate, NoCopyIsPlannedForMemoryThatWasOnlyConsidered)
 {
     const Plan p =
         plan({kCpu, {kDevice, kDirectFile, kDirectFile, {.heap = 3, .udmabuf = 3, .pages = 0}}});
@@ -245,7 +245,7 @@ TEST(Negotiate, ASinkGetsNoCopiesOfMemoryThatWasOnlyLookedAt)
         EXPECT_NE(hop.mechanism, "copy");
 }
 
-TEST(Negotiate, AnEndpointsRemarkIsInTheRoute)
+TEST(Negotiate, AnEndpointsRemarkIsShownInTheRoute)
 {
     const auto remark = [](const char* text) {
         return [text](BlockPool&, std::string& why) {
@@ -277,11 +277,11 @@ TEST(Negotiate, ASourceThatIsNotLiveGetsItsBlocksBeforeTheSinksAreReady)
     const SinkAt sink = fake_sink({.prepare = [&](BlockPool&, std::string& why) {
         submitted = source.log->submitted;
         why = "not the first time";
-        return ++rounds == 2; // refused once: everything restarts
+        return ++rounds == 2; // refused once: everything starts again
     }});
     const Summary summary = run(config_of(source.uri, {sink.uri}));
     EXPECT_FALSE(summary.error);
-    EXPECT_EQ(submitted, 2u * 8); // all of the pool's, each time
+    EXPECT_EQ(submitted, 2u * 8); // all blocks of the pool, each time
     EXPECT_EQ(sink.log->bytes, ramp(0, 5000));
 }
 

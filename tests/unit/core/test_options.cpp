@@ -25,7 +25,7 @@ struct Promise {
     OptionSide side;
 };
 
-// The contract's tables of endpoints: other programs rely on these names.
+// The contract's tables of endpoint options: other programs rely on these names.
 constexpr Promise kPromised[] = {
     {"sim", "pattern rate channels frequency seed drop_at stall_at stall_for", OptionSide::source},
     {"iio",
@@ -42,7 +42,7 @@ constexpr Promise kPromised[] = {
     {"zmq", "pattern", OptionSide::sink},
 };
 
-TEST(OptionTables, EveryOptionOfTheContractIsInThem)
+TEST(OptionTables, EveryOptionOfTheContractExists)
 {
     for (const Promise& promise : kPromised) {
         const std::vector<Option> options = options_of(scheme_named(promise.scheme), promise.side);
@@ -62,7 +62,7 @@ TEST(OptionTables, EveryOptionOfTheContractIsInThem)
             }
 }
 
-TEST(OptionTables, EachOptionStatesItsPurposeAndDefault)
+TEST(OptionTables, EachOptionHasAHelpTextAndADefault)
 {
     for (const Scheme& scheme : schemes())
         for (const Option& option : options_of(scheme)) {
@@ -90,7 +90,7 @@ TEST(OptionTables, NoKeyIsRepeatedOnOneSide)
         }
 }
 
-TEST(OptionTables, QuantitiesOfSizeRateAndTimeHaveAUnit)
+TEST(OptionTables, OptionsForSizesRatesAndTimesStateTheirUnit)
 {
     for (const Scheme& scheme : schemes())
         for (const Option& option : options_of(scheme))
@@ -100,7 +100,7 @@ TEST(OptionTables, QuantitiesOfSizeRateAndTimeHaveAUnit)
             }
 }
 
-TEST(OptionTables, AnAliasAndOtherDashesMeanTheSame)
+TEST(OptionTables, AliasesAndDashesMeanTheSameOption)
 {
     for (const char* text : {"sim:?rate=2M", "sim:?sample_rate=2M", "sim:?sample-rate=2M"}) {
         Uri uri = Uri::parse(text);
@@ -108,7 +108,7 @@ TEST(OptionTables, AnAliasAndOtherDashesMeanTheSame)
     }
 }
 
-TEST(OptionTables, AnOptionOfAnAddedSchemeIsTakenAndSuggested)
+TEST(OptionTables, OptionsOfARegisteredSchemeAreAcceptedAndSuggested)
 {
     static constexpr OptionTable kAdded{
         Option{"colour", OptionType::choice, "red|green", "", "red", "Colour of the samples"}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// In the manner of SQLite: the k-th allocation fails, for k = 1, 2, 3 … until a run passes.
+// Like SQLite's tests: the k-th allocation fails, for k = 1, 2, 3 … until a run passes.
 #include "support/allocations.hpp"
 #include "support/eventually.hpp"
 #include "support/fake.hpp"
@@ -14,11 +14,11 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 
 struct Ending {
-    bool ended = false;  ///< the stream came to its regular end
-    bool failed = false; ///< the allocation that was to fail did
+    bool ended = false;  ///< the stream ended normally
+    bool failed = false; ///< the allocation that was to fail did fail
 };
 
-// Besides ending, a stream may only throw or report an error.
+// A stream ends, throws or reports an error. Any other outcome is a failure.
 Ending stream(const PipelineConfig& config, std::size_t k)
 {
     Ending outcome;
@@ -33,8 +33,8 @@ Ending stream(const PipelineConfig& config, std::size_t k)
         session.prepare();
         session.start();
         const bool over = session.wait(std::chrono::seconds(20));
-        disarm(); // the JSON library's destructors do not survive it
-        EXPECT_TRUE(over) << "it hangs when allocation " << k << " fails";
+        disarm(); // the JSON library's destructors do not survive a failed allocation
+        EXPECT_TRUE(over) << "the stream hangs if allocation " << k << " fails";
         const Summary summary = session[0].summary();
         outcome.ended = over && !summary.error;
         EXPECT_EQ(outcome.ended, summary.ended == "samples") << summary.ended;
@@ -49,7 +49,7 @@ void expect_survival(const PipelineConfig& config, const std::string& made = "")
     const auto open_files = [] {
         return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
     };
-    EXPECT_TRUE(stream(config, 0).ended); // one-time allocations are done
+    EXPECT_TRUE(stream(config, 0).ended); // one-time allocations are made here
     const auto before = open_files();
     std::size_t failures = 0;
     for (std::size_t k = 1; k < 100'000; ++k) {
@@ -65,14 +65,14 @@ void expect_survival(const PipelineConfig& config, const std::string& made = "")
     EXPECT_GT(failures, 50u);
 }
 
-TEST(OutOfMemory, AnyAllocationMayFailWithASimpleSink)
+TEST(OutOfMemory, AnyAllocationCanFailWithASimpleSink)
 {
     PipelineConfig config = config_of("sim:?rate=0&drop_at=3k&seed=7", {"null:"});
     config.samples = 5000;
     expect_survival(config);
 }
 
-TEST(OutOfMemory, AnyAllocationMayFailWithThreadsAConversionAndAFile)
+TEST(OutOfMemory, AnyAllocationCanFailWithThreadsAConversionAndAFile)
 {
     const TempDir dir;
     PipelineConfig config =

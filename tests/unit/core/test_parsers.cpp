@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// All parsers of foreign text, fed with nonsense: they answer or refuse, and nothing else.
+// Feeds all parsers of untrusted text with nonsense: each must accept it or refuse it, and do
+// nothing else.
 #include "iio_stream/endpoint.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
@@ -14,7 +15,7 @@ using namespace iio_stream;
 
 constexpr int kInputs = 30'000;
 
-/// Texts made of the pieces of valid ones, and of some others.
+/// Texts that are made of pieces of valid texts and of some invalid pieces.
 class Nonsense {
 public:
     explicit Nonsense(std::vector<std::string> pieces) : pieces_(std::move(pieces)) {}
@@ -34,7 +35,7 @@ private:
     std::mt19937 random_{1};
 };
 
-// The number of texts that `parse` accepted; what it throws is a usage Error.
+// Returns the number of texts that `parse` accepts. Every other text must throw a usage Error.
 template <typename Parse>
 int taken(Nonsense nonsense, Parse&& parse)
 {
@@ -79,7 +80,7 @@ const Nonsense kNumbers({"0",
                          ",",
                          "_"});
 
-TEST(Parsers, SizesReadBackAsThemselves)
+TEST(Parsers, SizesParseBackFromTheirText)
 {
     EXPECT_GT(taken(kNumbers,
                     [](const std::string& text) {
@@ -107,7 +108,7 @@ TEST(Parsers, RatesAndTimesAreFiniteAndNotNegative)
     EXPECT_GT(taken(kNumbers, [](const std::string& text) { (void)parse_number("n", text); }), 300);
 }
 
-TEST(Parsers, ScanTypesReadBackAsThemselves)
+TEST(Parsers, ScanTypesParseBackFromTheirText)
 {
     const Nonsense types({"le:", "be:", "s", "u",   "f",      "12",        "16", "32",
                           "64",  "8",   "/", "/16", "s12/16", "le:s16/16", "X2", "X",
@@ -122,7 +123,7 @@ TEST(Parsers, ScanTypesReadBackAsThemselves)
               100);
 }
 
-TEST(Parsers, FormatsReadBackAsThemselves)
+TEST(Parsers, FormatsParseBackFromTheirName)
 {
     const Nonsense formats({"c", "r", "i16", "f32", "u8", "_le", "_be", "ci16_le", "rf32_le",
                             "le:s12/16>>4", ",", "be:u24/32>>8", "16", "i8", "X2"});
@@ -143,7 +144,7 @@ TEST(Parsers, FormatsReadBackAsThemselves)
         1000);
 }
 
-TEST(Parsers, AddressesReadBackAsThemselves)
+TEST(Parsers, UrisParseBackFromTheirText)
 {
     const Nonsense addresses({"sim", "file",     "null", ":",    "?",     "&",    "=",
                               "%",   "%41",      "%3",   "%zz",  "a",     "rate", "/tmp/x",

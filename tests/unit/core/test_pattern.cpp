@@ -26,7 +26,7 @@ std::vector<std::byte> generate(Pattern pattern, const Format& format, std::uint
     return out;
 }
 
-TEST(Pattern, NamesAreParsedAndOthersSuggested)
+TEST(Pattern, NamesAreParsedAndTyposGetASuggestion)
 {
     EXPECT_EQ(detail::parse_pattern("pattern", "ramp"), Pattern::ramp);
     EXPECT_EQ(detail::parse_pattern("pattern", "noise"), Pattern::noise);
@@ -44,7 +44,7 @@ TEST(Pattern, TheRampCountsInLittleEndianWords)
     }
 }
 
-TEST(Pattern, EveryPatternIsTheSameWhereverItIsSplit)
+TEST(Pattern, EveryPatternIsIndependentOfWhereItIsSplit)
 {
     for (const Pattern pattern : {Pattern::ramp, Pattern::lanes, Pattern::tone, Pattern::noise})
         for (const char* name :
@@ -61,7 +61,7 @@ TEST(Pattern, EveryPatternIsTheSameWhereverItIsSplit)
                     ASSERT_EQ(parts, whole) << static_cast<int>(pattern) << " " << name << cut;
                     continue;
                 }
-                // The tone is rounded by its rotation's last bits, hence at most one step off.
+                // The tone rounds the last bits of its rotation, so it can be off by one step.
                 for (std::size_t i = 0; i < 2000; ++i)
                     for (const Channel& c : format.channels) {
                         const std::size_t at = i * format.sample_bytes + c.offset;
@@ -87,7 +87,7 @@ TEST(Pattern, TheRampIsByteExactAtAnyOffset)
         }
 }
 
-TEST(Pattern, TheRampGoesOnBeyondTwoToTheThirtyTwoWords)
+TEST(Pattern, TheRampContinuesBeyondTwoToTheThirtyTwoWords)
 {
     const std::uint64_t word = (std::uint64_t{1} << 32) + 5;
     std::uint64_t found[2];
@@ -98,7 +98,7 @@ TEST(Pattern, TheRampGoesOnBeyondTwoToTheThirtyTwoWords)
     EXPECT_EQ(found[1], word + 1);
 }
 
-TEST(Pattern, LanesCarryTheChannelOnTopAndTheCounterBelowInEveryScanType)
+TEST(Pattern, LanesCarryTheChannelInTheTopBitsAndTheCounterBelow)
 {
     for (const char* type :
          {"le:s16/16>>0", "be:s16/16>>0", "le:s12/16>>0", "le:s12/16>>4", "be:s12/16>>4",
@@ -137,7 +137,7 @@ TEST(Pattern, LanesNeedIntegersOfMoreThanFourBits)
                            "pattern=lanes", "more than 4 bits");
 }
 
-TEST(Pattern, TheStampTouchesNothingBetweenItsWords)
+TEST(Pattern, TheStampWritesNothingBetweenItsWords)
 {
     const Format format = Format::parse("ci16_le");
     const auto out = generate(Pattern::stamp, format, 1000, 4096); // from byte 4000 on
@@ -151,7 +151,7 @@ TEST(Pattern, TheStampTouchesNothingBetweenItsWords)
     }
 }
 
-TEST(Pattern, TheToneHasItsFrequencyAndLevelOverMillionsOfSamples)
+TEST(Pattern, TheToneKeepsItsFrequencyAndLevelOverMillionsOfSamples)
 {
     Format format = Format::parse("ci16_le");
     format.sample_rate = 1e6;
@@ -192,7 +192,7 @@ TEST(Pattern, TheToneIsTheSameInEveryScanType)
     }
 }
 
-TEST(Pattern, TheToneInFloatsIsOrderedAsTheyAre)
+TEST(Pattern, AFloatToneHasTheByteOrderOfItsFormat)
 {
     for (const char* name : {"rf32_le", "rf32_be", "rf64_le", "rf64_be"}) {
         Format format = Format::parse(name);
@@ -213,7 +213,7 @@ TEST(Pattern, TheToneInFloatsIsOrderedAsTheyAre)
     }
 }
 
-TEST(Pattern, NoiseRepeatsWithItsSeedAndHasTheRequestedLevel)
+TEST(Pattern, NoiseIsReproducibleFromItsSeedAndHasTheRequestedLevel)
 {
     const Format format = Format::parse("ci16_le");
     const auto a = generate(Pattern::noise, format, 0, 20'000, 0, 1);
@@ -235,7 +235,7 @@ TEST(Pattern, NoiseRepeatsWithItsSeedAndHasTheRequestedLevel)
         EXPECT_NEAR(20 * std::log10(std::sqrt(squares[c] / 20'000)), -17, 0.5);
     }
     EXPECT_NEAR(product / std::sqrt(squares[0] * squares[1]), 0,
-                0.03); // the channels are unrelated
+                0.03); // the channels are uncorrelated
 }
 
 } // namespace

@@ -40,7 +40,7 @@ TEST(BlockPool, EveryBufferIsHandedOutOnce)
     EXPECT_TRUE(pool.take().has_value());
 }
 
-TEST(BlockPool, BuffersDoNotOverlapWhateverTheirSize)
+TEST(BlockPool, BuffersOfAnySizeDoNotOverlap)
 {
     for (const std::size_t bytes : {std::size_t{4}, std::size_t{6}, kBytes, kBytes + 2}) {
         BlockPool pool = pool_of(3, bytes);
@@ -72,8 +72,9 @@ TEST(BlockPool, ALimitedPoolHandsOutNoMoreBuffers)
     }
 }
 
-// A file's pages stand for the kernel's blocks: what is written to it later must not reach a lease.
-TEST(BlockPool, ALeaseOfKernelMemoryKeepsItsSamplesAndItsAddressWhenThatIsDetached)
+// A file's pages stand in for the kernel's blocks: later writes to the file must not change a
+// lease.
+TEST(BlockPool, ALeaseKeepsItsSamplesAndAddressWhenKernelMemoryIsDetached)
 {
     constexpr std::size_t kBlock = 8192;
     BlockPool pool(Memory{.kind = MemoryKind::kernel, .heap = {}, .fds = {}}, kBlock, 2,
@@ -99,7 +100,7 @@ TEST(BlockPool, ALeaseOfKernelMemoryKeepsItsSamplesAndItsAddressWhenThatIsDetach
     const CpuRead read{lease};
     EXPECT_EQ(read.bytes().data(), address);
     EXPECT_TRUE(std::ranges::all_of(read.bytes(), [](std::byte b) { return b == std::byte{7}; }));
-    // The other one is not mapped any more: the kernel cannot read from it either.
+    // The other block is no longer mapped, so the kernel cannot read from it either.
     EXPECT_EQ(::write(file, pool.mapping(1 - index).data(), 1), -1);
     EXPECT_EQ(errno, EFAULT);
     ::close(file);
@@ -113,13 +114,13 @@ TEST(BlockPool, AMovedFromBlockReturnsNothing)
     EXPECT_EQ(pool.available(), 1u);
     {
         EmptyBlock c = *pool.take();
-        c = std::move(b); // b has what was c's: both are out still
+        c = std::move(b); // b has the block that c had: both blocks are still in use
         EXPECT_EQ(pool.available(), 0u);
     }
     EXPECT_EQ(pool.available(), 1u);
 }
 
-TEST(BlockPool, ItCanBeMoved)
+TEST(BlockPool, APoolCanBeMoved)
 {
     BlockPool a = pool_of(2);
     EmptyBlock block = *a.take();
@@ -132,7 +133,7 @@ TEST(BlockPool, ItCanBeMoved)
 TEST(BlockPool, AnArmedPoolSignalsAReturnedBuffer)
 {
     BlockPool pool = pool_of(1);
-    EXPECT_FALSE(pool.arm()); // one is there: no wait
+    EXPECT_FALSE(pool.arm()); // a buffer is available: no wait
     EXPECT_FALSE(readable(pool.fd()));
     std::optional<EmptyBlock> block = pool.take();
     ASSERT_TRUE(pool.arm());
@@ -144,7 +145,7 @@ TEST(BlockPool, AnArmedPoolSignalsAReturnedBuffer)
     EXPECT_TRUE(pool.take().has_value());
 }
 
-TEST(BlockPool, ArmSeesABufferReturnedBeforeIt)
+TEST(BlockPool, ArmDetectsABufferThatWasReturnedBefore)
 {
     BlockPool pool = pool_of(2);
     std::optional<EmptyBlock> a = pool.take(), b = pool.take();
@@ -152,7 +153,7 @@ TEST(BlockPool, ArmSeesABufferReturnedBeforeIt)
     EXPECT_FALSE(pool.arm());
 }
 
-TEST(BlockPool, ADisarmedPoolIsQuiet)
+TEST(BlockPool, ADisarmedPoolDoesNotSignal)
 {
     BlockPool pool = pool_of(1);
     std::optional<EmptyBlock> block = pool.take();
@@ -162,7 +163,7 @@ TEST(BlockPool, ADisarmedPoolIsQuiet)
     EXPECT_FALSE(readable(pool.fd()));
 }
 
-// Returns what it is sent, and sleeps in between.
+// Releases the blocks that arrive in the ring, and sleeps while there are none.
 void give_back(detail::Ring& ring, const std::atomic<bool>& over)
 {
     while (!over) {
@@ -194,14 +195,14 @@ TEST(BlockPool, NoWakeUpIsLostWhileOtherThreadsReturnBuffers)
         pool.disarm(ready > 0);
         stuck += ready == 0;
     }
-    EXPECT_EQ(stuck, 0) << "a buffer came back unnoticed";
+    EXPECT_EQ(stuck, 0) << "the return of a buffer was not noticed";
     EXPECT_TRUE(eventually([&] { return pool.available() == 4; }));
     over = true;
     first.join();
     second.join();
 }
 
-TEST(BlockPool, TheCountOfFreeBuffersIsNeverMoreThanThereAre)
+TEST(BlockPool, TheCountOfFreeBuffersIsNeverTooHigh)
 {
     BlockPool pool = pool_of(1, 64);
     detail::Ring ring(1);
@@ -209,7 +210,7 @@ TEST(BlockPool, TheCountOfFreeBuffersIsNeverMoreThanThereAre)
     std::thread giver([&] { give_back(ring, over); });
     std::size_t most = 0;
     for (int i = 0; i < 20'000;) {
-        // Taken between its return and being counted as returned.
+        // A block can be taken after its return and before it is counted as returned.
         if (std::optional<EmptyBlock> block = pool.take()) {
             most = std::max(most, pool.available());
             ring.push(fill(std::move(*block), std::byte{}));
@@ -231,7 +232,7 @@ TEST(BlockPool, LeasesAreSharedAndReleasedByManyThreads)
         for (int i = 0; i < kThreads; ++i)
             leases.push_back(i % 2 == 0 ? lease->share() : lease->slice(1, 3, kSample));
         lease.reset();
-        if (round % 100 != 0) // mostly without the cost of threads
+        if (round % 100 != 0) // most rounds avoid the cost of threads
             continue;
         std::vector<std::thread> threads;
         for (Block& each : leases)
@@ -249,7 +250,7 @@ TEST(BlockPool, LeasesAreSharedAndReleasedByManyThreads)
     EXPECT_EQ(pool.available(), 8u);
 }
 
-TEST(BlockPool, ThePoolsLastHolderMayBeAnotherThread)
+TEST(BlockPool, AnotherThreadCanBeTheLastHolderOfAPool)
 {
     for (int i = 0; i < 200; ++i) {
         std::optional<BlockPool> pool = pool_of(2, 64);

@@ -13,7 +13,7 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 using namespace std::chrono_literals;
 
-TEST(Reader, GivesEveryBlockInOrderAndThenEnds)
+TEST(Reader, EveryBlockIsReturnedInOrderUntilTheEnd)
 {
     Reader reader(reading({.total = 50'000}));
     reader.start();
@@ -33,7 +33,7 @@ TEST(Reader, GivesEveryBlockInOrderAndThenEnds)
     EXPECT_EQ(summary.route.back().mechanism, "lease");
 }
 
-TEST(Reader, KnowsRouteAndFormatBeforeItStarts)
+TEST(Reader, RouteAndFormatAreAvailableBeforeTheStart)
 {
     Reader reader(config_of("sim:?convert=cf32_le&channels=4", {}));
     EXPECT_EQ(reader.format().name(), "cf32_le");
@@ -41,7 +41,7 @@ TEST(Reader, KnowsRouteAndFormatBeforeItStarts)
     EXPECT_FALSE(reader.ended());
 }
 
-TEST(Reader, StartsWithTheFirstBlockThatIsAskedFor)
+TEST(Reader, TheFirstRequestForABlockStartsTheStream)
 {
     Reader iterated(reading({.total = 50'000})), asked(reading({.total = 50'000}));
     std::uint64_t samples = 0;
@@ -52,7 +52,7 @@ TEST(Reader, StartsWithTheFirstBlockThatIsAskedFor)
     EXPECT_EQ(asked.close().ended, "signal");
 }
 
-TEST(Reader, AClosedOneDoesNotStartImplicitly)
+TEST(Reader, AClosedReaderDoesNotStartImplicitly)
 {
     Reader started(reading({.total = 50'000})), never(reading({.total = 50'000}));
     EXPECT_TRUE(started.next(30s));
@@ -66,7 +66,7 @@ TEST(Reader, AClosedOneDoesNotStartImplicitly)
     }
 }
 
-TEST(Reader, ClosedBeforeItsStartHasNotEndedByAnError)
+TEST(Reader, ClosingBeforeTheStartIsNotAnError)
 {
     Reader reader(reading({.total = 50'000}));
     const Summary summary = reader.close();
@@ -87,7 +87,7 @@ TEST(Reader, AFailedStartIsReportedByEveryLoop)
                   ENODEV);
 }
 
-TEST(Reader, CallsAFunctionWithEachBlock)
+TEST(Reader, RunCallsAFunctionWithEachBlock)
 {
     Reader reader(reading({.total = 50'000}));
     std::vector<std::byte> got;
@@ -105,7 +105,7 @@ TEST(Reader, ABlockOutlivesItsReader)
         reader.start();
         while (kept.size() < 4)
             kept.push_back(std::move(*reader.next()));
-        (void)reader.next(); // one that is returned
+        (void)reader.next(); // this block is returned at once
     }
     for (std::size_t i = 0; i < kept.size(); ++i)
         EXPECT_EQ(bytes_in(kept[i]), ramp(i * 1024, 1024));
@@ -136,7 +136,7 @@ TEST(Reader, TheStreamsErrorIsThrownAfterItsLastBlock)
     EXPECT_TRUE(reader.ended());
 }
 
-TEST(Reader, GapsComeWithTheirBlocks)
+TEST(Reader, GapsArriveWithTheirBlocks)
 {
     Reader reader(reading({.total = 4096, .losses = {{.at = 1500, .samples = 10}}}));
     reader.start();
@@ -152,7 +152,7 @@ TEST(Reader, GapsComeWithTheirBlocks)
     EXPECT_EQ(last, 4096u);
 }
 
-TEST(Reader, ConvertedBlocksAreReadLikeOthers)
+TEST(Reader, ConvertedBlocksAreReadLikeOtherBlocks)
 {
     PipelineConfig config = config_of("sim:?rate=0&pattern=tone&convert=cf32_le", {});
     config.samples = 100'000;
@@ -164,7 +164,7 @@ TEST(Reader, ConvertedBlocksAreReadLikeOthers)
     EXPECT_EQ(bytes, 800'000u);
 }
 
-TEST(Reader, CanBeStartedAgainAndAgain)
+TEST(Reader, AReaderCanBeStartedRepeatedly)
 {
     PipelineConfig config = config_of("sim:?rate=0", {});
     config.samples = 5000;
@@ -182,7 +182,7 @@ TEST(Reader, CanBeStartedAgainAndAgain)
     EXPECT_EQ(reader.close().stats.samples, 5000u);
 }
 
-TEST(Reader, SaysHowARecordingsRadioWasSet)
+TEST(Reader, TheTuningOfARecordingIsReported)
 {
     const TempDir dir;
     std::ofstream(dir / "a.sigmf-data") << std::string(4000, 'x');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A reader's waits, and other threads.
+// The waits of a Reader for blocks, and a Reader that several threads use.
 #include "core/base/ring.hpp"
 #include "iio_stream/reader.hpp"
 #include "support/errors.hpp"
@@ -18,7 +18,7 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 using namespace std::chrono_literals;
 
-TEST(ReaderWait, SaysWhyThereIsNoBlock)
+TEST(ReaderWait, TheOutcomeShowsWhyThereIsNoBlock)
 {
     Reader reader(reading({.silent_at = 1024, .unhurried = true}));
     EXPECT_EQ(reader.next(30s).outcome(), Outcome::block);
@@ -27,7 +27,7 @@ TEST(ReaderWait, SaysWhyThereIsNoBlock)
     EXPECT_TRUE(reader.next(30s).ended());
 }
 
-TEST(ReaderWait, ManyThreadsMayReleaseBlocksTakenByOne)
+TEST(ReaderWait, ManyThreadsCanReleaseBlocksThatOneThreadTook)
 {
     PipelineConfig config = reading({});
     config.samples = 1024 * 2000;
@@ -59,7 +59,7 @@ TEST(ReaderWait, ManyThreadsMayReleaseBlocksTakenByOne)
     EXPECT_EQ(reader.close().ended, "samples");
 }
 
-TEST(ReaderWait, SaysHowManyBlocksTheCallerKeepsWhenNoneIsLeft)
+TEST(ReaderWait, TheErrorStatesHowManyBlocksTheCallerHolds)
 {
     PipelineConfig config = reading({});
     config.timeout = 50ms;
@@ -73,12 +73,12 @@ TEST(ReaderWait, SaysHowManyBlocksTheCallerKeepsWhenNoneIsLeft)
     EXPECT_EQ(error.code().value(), ENOBUFS);
     EXPECT_NE(std::string(error.what()).find("all 8 blocks"), std::string::npos) << error.what();
     kept.erase(kept.begin());
-    auto next = reader.next(30s); // it goes on as soon as one is back
+    auto next = reader.next(30s); // the stream continues as soon as one block is returned
     ASSERT_TRUE(next);
     EXPECT_EQ(bytes_in(*next), ramp(8 * 1024, 1024));
 }
 
-TEST(ReaderWait, AWaitEndsInTimeAndTheStreamGoesOn)
+TEST(ReaderWait, AWaitTimesOutAndTheStreamContinues)
 {
     Reader reader(reading({.silent_at = 1024, .unhurried = true}));
     reader.start();
@@ -106,7 +106,7 @@ TEST(ReaderWait, StopFromAnotherThreadEndsTheWaitAndKeepsReceivedBlocks)
     EXPECT_EQ(reader.close().ended, "signal");
 }
 
-TEST(ReaderWait, ItsFdServesAPollLoopThatTakesOneBlockAtATime)
+TEST(ReaderWait, TheFdServesAPollLoopThatTakesOneBlockAtATime)
 {
     PipelineConfig config = reading({});
     config.samples = 1024 * 500;
@@ -123,7 +123,7 @@ TEST(ReaderWait, ItsFdServesAPollLoopThatTakesOneBlockAtATime)
     EXPECT_EQ(samples, 1024u * 500);
 }
 
-TEST(ReaderWait, DropsBlocksThatAreNotTakenIfAskedTo)
+TEST(ReaderWait, BlocksThatAreNotTakenAreDroppedOnRequest)
 {
     const SinkAt file = fake_sink({.records = false});
     PipelineConfig config = reading({});
@@ -142,7 +142,7 @@ TEST(ReaderWait, DropsBlocksThatAreNotTakenIfAskedTo)
     EXPECT_GT(stats.dropped_samples, 0u);
 }
 
-TEST(ReaderWait, ARunningOneCanBeDestroyedAtAnyMoment)
+TEST(ReaderWait, ARunningReaderCanBeDestroyedAtAnyMoment)
 {
     for (int i = 0; i < 30; ++i) {
         Reader reader(reading({}));

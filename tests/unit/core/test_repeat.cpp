@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sinks that repeat what they were given when the source has no more.
+// Sinks that repeat their samples when the source has no more.
 #include "iio_stream/writer.hpp"
 #include "support/errors.hpp"
 #include "support/eventually.hpp"
@@ -27,7 +27,7 @@ struct Repeat : testing::TestWithParam<bool> {
     std::atomic<bool> flushed{false};
 };
 
-// There is nothing to do but wait: the CPU time is a small part of the stream's.
+// The stream only waits, so the CPU time is a small part of its duration.
 void expect_idle(const Summary& summary)
 {
     EXPECT_LT(summary.cpu.user_seconds + summary.cpu.system_seconds, 0.5 * summary.stats.seconds);
@@ -44,7 +44,7 @@ TEST_P(Repeat, TheEndOfTheSourceDoesNotEndTheStream)
     EXPECT_TRUE(eventually([&] { return flushed.load(); }));
     EXPECT_FALSE(session.wait(50ms));
     EXPECT_EQ(at.log->drained, 0);
-    EXPECT_EQ(source.log->stopped, 1); // its blocks are free
+    EXPECT_EQ(source.log->stopped, 1); // the blocks of the source are free
     session.stop();
     const Summary summary = session[0].summary();
     EXPECT_EQ(summary.ended, "signal");
@@ -54,7 +54,7 @@ TEST_P(Repeat, TheEndOfTheSourceDoesNotEndTheStream)
     EXPECT_EQ(source.log->stopped, 1);
 }
 
-TEST_P(Repeat, TheDurationEndsIt)
+TEST_P(Repeat, TheDurationEndsTheRepetition)
 {
     const SourceAt source = fake_source({.total = 5000});
     const SinkAt at = sink();
@@ -81,7 +81,7 @@ TEST_P(Repeat, ASampleLimitIsThePeriodAndNotTheTotal)
     expect_idle(summary);
 }
 
-TEST_P(Repeat, ALimitThatWouldEndNothingIsRefused)
+TEST_P(Repeat, ALimitThatCannotEndTheStreamIsRefused)
 {
     PipelineConfig config = config_of("sim:?rate=0", {sink().uri});
     config.samples = 3000;
@@ -150,7 +150,7 @@ TEST_P(Repeat, AnEndedWritersSamplesRepeatUntilItIsClosed)
     }
 }
 
-TEST_P(Repeat, AWriterClosedImmediatelyHasDeliveredEverything)
+TEST_P(Repeat, AWriterThatIsClosedAtOnceDeliversEverything)
 {
     const SinkAt at = sink();
     Writer writer(config_of("", {at.uri}), Format::parse("ci16_le"));

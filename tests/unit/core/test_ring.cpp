@@ -41,7 +41,7 @@ TEST_F(RingTest, LeasesComeOutInOrderAcrossWrapArounds)
     }
 }
 
-TEST_F(RingTest, ItHoldsAsManyAsItsCapacityAndReleasesThemWhenDestroyed)
+TEST_F(RingTest, ARingHoldsItsCapacityAndReleasesLeasesWhenDestroyed)
 {
     {
         Ring full(4);
@@ -50,7 +50,7 @@ TEST_F(RingTest, ItHoldsAsManyAsItsCapacityAndReleasesThemWhenDestroyed)
         EXPECT_EQ(full.size(), 4u);
         EXPECT_EQ(pool.available(), 0u);
         (void)full.pop();
-        EXPECT_EQ(pool.available(), 1u); // a popped lease does not stay in its place
+        EXPECT_EQ(pool.available(), 1u); // the ring destroys a popped lease at once
     }
     EXPECT_EQ(pool.available(), 4u);
 }
@@ -63,12 +63,12 @@ TEST_F(RingTest, AnArmedRingSignalsAPush)
     EXPECT_TRUE(readable(ring.fd()));
     ring.disarm(true);
     EXPECT_FALSE(readable(ring.fd()));
-    EXPECT_FALSE(ring.arm()); // one is there
+    EXPECT_FALSE(ring.arm()); // a lease is available
     ring.push(lease(pool, 1));
-    EXPECT_FALSE(readable(ring.fd())); // no one waits: no system call
+    EXPECT_FALSE(readable(ring.fd())); // no thread waits: no system call
 }
 
-TEST_F(RingTest, ACallIsSeenArmedOrNot)
+TEST_F(RingTest, ACallIsDetectedWhetherTheRingIsArmedOrNot)
 {
     ring.call();
     EXPECT_TRUE(readable(ring.fd()));
@@ -78,7 +78,7 @@ TEST_F(RingTest, ACallIsSeenArmedOrNot)
     EXPECT_TRUE(readable(ring.fd()));
 }
 
-TEST_F(RingTest, BetweenTwoThreadsNothingIsLostTakenTwiceOrMissed)
+TEST_F(RingTest, BetweenTwoThreadsNoLeaseIsLostDuplicatedOrMissed)
 {
     constexpr std::uint64_t kLeases = 50'000;
     int stuck = 0;
@@ -97,7 +97,7 @@ TEST_F(RingTest, BetweenTwoThreadsNothingIsLostTakenTwiceOrMissed)
         }
     });
     for (std::uint64_t i = 0; i < kLeases; ++i)
-        ring.push(lease(pool, i)); // the pool's size ensures that there is room
+        ring.push(lease(pool, i)); // the size of the pool ensures that there is room
     taker.join();
     EXPECT_EQ(stuck, 0);
     EXPECT_EQ(pool.available(), 4u);

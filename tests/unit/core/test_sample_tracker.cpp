@@ -22,7 +22,7 @@ struct SampleTrackerTest : testing::Test {
     SampleTracker tracker;
 };
 
-TEST_F(SampleTrackerTest, BlocksWithoutLossAreNumberedThrough)
+TEST_F(SampleTrackerTest, BlocksWithoutALossAreNumberedConsecutively)
 {
     EXPECT_EQ(block(10).sample_index, 0u);
     const BlockInfo second = block(5);
@@ -48,7 +48,7 @@ TEST_F(SampleTrackerTest, ALossBeforeABlockMovesItsIndexButNotItsPosition)
     EXPECT_EQ(block(1).gap_count, 0);
 }
 
-TEST_F(SampleTrackerTest, ALossInsideABlockMovesTheNextOnesIndex)
+TEST_F(SampleTrackerTest, ALossInsideABlockMovesTheIndexOfTheNextBlock)
 {
     block(10);
     loss(13, 7);
@@ -56,7 +56,7 @@ TEST_F(SampleTrackerTest, ALossInsideABlockMovesTheNextOnesIndex)
     EXPECT_EQ(block(10).sample_index, 27u);
 }
 
-TEST_F(SampleTrackerTest, AFailedBlockUsesUpItsNumber)
+TEST_F(SampleTrackerTest, AFailedBlockUsesASequenceNumber)
 {
     block(10);
     tracker.failed();
@@ -91,7 +91,7 @@ TEST_F(SampleTrackerTest, AMergeWithAnUnboundedGapIsUnboundedAndHasTheWeakerEvid
     EXPECT_FALSE(info.index_exact);
 }
 
-TEST_F(SampleTrackerTest, APossibleLossMakesTheIndexInexactFromThereOn)
+TEST_F(SampleTrackerTest, AfterAPossibleLossTheIndexIsNotExact)
 {
     EXPECT_TRUE(block(10).index_exact);
     tracker.gap({10, 10, 0, 5, Evidence::starvation});
@@ -100,27 +100,27 @@ TEST_F(SampleTrackerTest, APossibleLossMakesTheIndexInexactFromThereOn)
     EXPECT_EQ(tracker.position(), 30u);
 }
 
-TEST_F(SampleTrackerTest, ALossMovesTheIndexOnlyIfItIsCertainlyBefore)
+TEST_F(SampleTrackerTest, ALossMovesTheIndexOnlyAfterItsLatestPosition)
 {
     tracker.gap({5, 25, 1, 9, Evidence::overflow_bit});
     EXPECT_EQ(block(10).sample_index, 0u);
-    EXPECT_EQ(block(10).sample_index, 10u); // it may be between samples 24 and 25
+    EXPECT_EQ(block(10).sample_index, 10u); // the loss can be between samples 24 and 25
     EXPECT_EQ(block(10).sample_index, 20u);
     EXPECT_EQ(block(10).sample_index, 31u);
 }
 
-// As when a starved machine loses samples of each block, and looks at the register late.
-TEST_F(SampleTrackerTest, ALossCountsFromItsOwnPlaceHoweverManyFurtherOnesMayComeLater)
+// A starved machine behaves like this: it loses samples of each block, and reads the register late.
+TEST_F(SampleTrackerTest, ALossCountsFromItsOwnPositionHoweverManyLossesFollow)
 {
     for (std::uint64_t n = 0; n < 100; ++n) {
         tracker.gap({10 * n, 10 * n + 15, 1, 9, Evidence::overflow_bit});
         const std::uint64_t certain =
-            n < 2 ? 0 : n - 1; // those with an end at or before this block
+            n < 2 ? 0 : n - 1; // the losses that end at or before this block
         EXPECT_EQ(block(10).sample_index, 10 * n + certain);
     }
 }
 
-TEST_F(SampleTrackerTest, MoreLossesThanAreKeptAreCountedWhenAllAreCertain)
+TEST_F(SampleTrackerTest, LossesBeyondTheMaximumAreCountedWhenAllAreCertain)
 {
     for (std::uint64_t n = 0; n < 100; ++n) {
         tracker.gap({0, 1000 + n, 1, 9, Evidence::overflow_bit});

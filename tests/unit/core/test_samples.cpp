@@ -17,14 +17,14 @@ using namespace std::chrono_literals;
 
 using Pair = std::complex<std::int16_t>;
 
-// The ramp of the fake source are words of 64 bits, two samples each: of word n the lower half is
-// sample 2n, the upper one 0.
+// The ramp of the fake source consists of 64-bit words of two samples each: the lower half of word
+// n is sample 2n, and the upper half is 0.
 std::uint32_t ramp_at(std::uint64_t sample)
 {
     return sample % 2 == 0 ? static_cast<std::uint32_t>(sample / 2) : 0;
 }
 
-// The 32 bits of a sample, I the lower half.
+// The 32 bits of a sample, with I in the lower half.
 std::uint32_t number_of(const Pair& sample)
 {
     return static_cast<std::uint16_t>(sample.real()) |
@@ -36,7 +36,7 @@ Reader reader_of(FakeSource::Script script)
     return Reader(config_of(fake_source(std::move(script)).uri, {}));
 }
 
-TEST(Samples, OfABlockAreViewedInPlace)
+TEST(Samples, SamplesOfABlockAreViewedInPlace)
 {
     Reader reader = reader_of({.total = 5000});
     std::uint32_t next = 0;
@@ -50,7 +50,7 @@ TEST(Samples, OfABlockAreViewedInPlace)
     EXPECT_EQ(next, 5000u);
 }
 
-TEST(Samples, OfIqPairsAreNumbersToo)
+TEST(Samples, IqPairsCanBeViewedAsScalars)
 {
     Reader reader = reader_of({.total = 1024});
     const auto block = reader.next(30s);
@@ -59,7 +59,7 @@ TEST(Samples, OfIqPairsAreNumbersToo)
     EXPECT_EQ(values[2 * 700], 350);
 }
 
-TEST(Samples, OfASliceAreItsOwn)
+TEST(Samples, ASliceHasItsOwnSamples)
 {
     Reader reader = reader_of({.total = 1024});
     const Block part = reader.next(30s)->slice(100, 50, 4);
@@ -67,7 +67,7 @@ TEST(Samples, OfASliceAreItsOwn)
     EXPECT_EQ(number_of(part.as<Pair>()[0]), ramp_at(100));
 }
 
-TEST(Samples, OfAnotherTypeAreRefusedWithBothNames)
+TEST(Samples, AnotherTypeIsRefusedWithBothNames)
 {
     Reader reader = reader_of({});
     const auto block = reader.next(30s);
@@ -80,7 +80,7 @@ TEST(Samples, OfAnotherTypeAreRefusedWithBothNames)
                        "ri16_le");
 }
 
-TEST(Samples, OfMixedOrForeignTypesAreRefused)
+TEST(Samples, MixedOrForeignTypesAreRefused)
 {
     Reader mixed = reader_of({.format_ = Format::parse("le:s16/16>>0,le:s32/32>>0")});
     expect_usage_error([&] { (void)mixed.next(30s)->as<std::int16_t>(); },
@@ -94,7 +94,7 @@ TEST(Samples, OfMixedOrForeignTypesAreRefused)
                        "format of the block is not known");
 }
 
-TEST(Read, FillsAcrossBlocksWithFullScaleOne)
+TEST(Read, SamplesAreReadAcrossBlocksWithFullScaleOne)
 {
     Reader reader = reader_of({.total = 100'000});
     std::vector<std::complex<float>> samples(3000);
@@ -112,18 +112,18 @@ TEST(Read, FillsAcrossBlocksWithFullScaleOne)
     EXPECT_TRUE(reader.read(samples, 30s).ended);
 }
 
-TEST(Read, KeepsTheTypeThatIsAskedFor)
+TEST(Read, TheRequestedTypeIsReturned)
 {
     Reader reader = reader_of({.total = 5000});
     std::array<Pair, 1500> pairs;
     std::array<double, 3000> values;
     EXPECT_EQ(reader.read(pairs, 30s).count, 1500u);
     EXPECT_EQ(number_of(pairs[1498]), ramp_at(1498));
-    EXPECT_EQ(reader.read(values, 30s).count, 3000u); // of 1500 samples
+    EXPECT_EQ(reader.read(values, 30s).count, 3000u); // 1500 samples
     EXPECT_EQ(values[2 * 1498] * 32768, ramp_at(1500 + 1498));
 }
 
-TEST(Read, CountsEachLossOnce)
+TEST(Read, EachLossIsCountedOnce)
 {
     Reader reader =
         reader_of({.total = 20'000,
@@ -146,7 +146,7 @@ TEST(Read, CountsEachLossOnce)
     EXPECT_EQ(index, 1510u);
 }
 
-TEST(Read, EndsInTimeWithWhatHasArrived)
+TEST(Read, ATimeoutReturnsTheSamplesThatHaveArrived)
 {
     Reader reader = reader_of({.silent_at = 1024, .unhurried = true});
     std::vector<std::complex<float>> samples(3000);
@@ -155,7 +155,7 @@ TEST(Read, EndsInTimeWithWhatHasArrived)
     EXPECT_FALSE(got.ended);
 }
 
-TEST(Read, ReturnsWhatCameBeforeAnErrorThenThrowsIt)
+TEST(Read, SamplesBeforeAnErrorAreReturnedFirst)
 {
     Reader reader = reader_of({.fail_at = 2048});
     std::vector<std::complex<float>> samples(3000);
@@ -163,7 +163,7 @@ TEST(Read, ReturnsWhatCameBeforeAnErrorThenThrowsIt)
     EXPECT_EQ(error_of([&] { (void)reader.read(samples, 30s); }).code().value(), ENODEV);
 }
 
-TEST(Read, TheRestOfABlockIsReadFirst)
+TEST(Read, NextIsRefusedUntilReadHasReturnedTheRestOfABlock)
 {
     Reader reader = reader_of({});
     std::vector<Pair> samples(100);
@@ -174,7 +174,7 @@ TEST(Read, TheRestOfABlockIsReadFirst)
     EXPECT_EQ(reader.next(30s)->position(), 1024u);
 }
 
-TEST(Read, RefusesPairsOfRealsAndHalfSamples)
+TEST(Read, PairsOfRealsAndHalfSamplesAreRefused)
 {
     Reader reals = reader_of({.format_ = Format::parse("ri16_le", "2")});
     std::vector<std::complex<float>> pairs(10);

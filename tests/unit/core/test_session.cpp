@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The life of sessions and pipelines.
+// The life cycle of sessions and pipelines.
 #include "iio_stream/session.hpp"
 #include "support/errors.hpp"
 #include "support/eventually.hpp"
@@ -16,7 +16,7 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 using namespace std::chrono_literals;
 
-TEST(Session, WaitingForeverIsPossible)
+TEST(Session, AWaitCanBeUnlimited)
 {
     Session session;
     session.add(config_of(fake_source({.total = 10'000}).uri, {fake_sink().uri}));
@@ -25,7 +25,7 @@ TEST(Session, WaitingForeverIsPossible)
     EXPECT_TRUE(session.wait(std::chrono::nanoseconds::max()));
 }
 
-TEST(Session, AFailingSourceIsNamedAndWhatItDeliveredIsKept)
+TEST(Session, AFailingSourceIsNamedAndItsDeliveredSamplesAreKept)
 {
     const SinkAt sink = fake_sink({.may_block = true});
     const Summary summary = run(config_of(fake_source({.fail_at = 5120}).uri, {sink.uri}));
@@ -38,7 +38,7 @@ TEST(Session, AFailingSourceIsNamedAndWhatItDeliveredIsKept)
     EXPECT_EQ(sink.log->drained, 1);
 }
 
-TEST(Session, AnyExceptionOfASourceIsItsError)
+TEST(Session, AnyExceptionOfASourceBecomesAnError)
 {
     struct Odd {};
     const auto source = fake_source({.start = [] { throw Odd{}; }});
@@ -65,10 +65,10 @@ TEST(Session, StopEndsAnEndlessStreamFromOutside)
     EXPECT_EQ(fault_of(summary), std::nullopt);
     EXPECT_EQ(summary.stats.samples, summary.stats.sinks[0].delivered_samples);
     EXPECT_EQ(sink.log->samples, summary.stats.samples);
-    session.stop(); // a second time does nothing
+    session.stop(); // a second stop() does nothing
 }
 
-TEST(Session, ARequestFromAnotherThreadEndsTheWait)
+TEST(Session, AStopRequestFromAnotherThreadEndsTheWait)
 {
     Session session;
     session.add(config_of(fake_source({}).uri, {fake_sink({.records = false}).uri}));
@@ -83,7 +83,7 @@ TEST(Session, ARequestFromAnotherThreadEndsTheWait)
     EXPECT_EQ(session[0].summary().ended, "signal");
 }
 
-TEST(Session, ARequestIsKeptUntilItCanBeCarriedOut)
+TEST(Session, AStopRequestBeforeTheStartIsKept)
 {
     Session session;
     session.add(config_of(fake_source({}).uri, {fake_sink({.records = false}).uri}));
@@ -121,7 +121,7 @@ TEST(Session, TwoPipelinesRunAndEndIndependently)
     EXPECT_EQ(b.log->bytes, ramp(0, 1'000));
 }
 
-TEST(Session, IfOneFailsTheOtherIsStopped)
+TEST(Session, IfOnePipelineFailsTheOtherIsStopped)
 {
     Session session;
     session.add(config_of(fake_source({}).uri, {fake_sink({.records = false}).uri}));
@@ -161,8 +161,8 @@ TEST(Session, TwelveSinksGetTheSameBlocks)
     EXPECT_EQ(summary.stats.samples, 20'000u);
 }
 
-// Mostly for sanitizers: a worker's state was replaced while other threads read it.
-TEST(Session, StatsRoomAndStopAreForAnyThreadEvenDuringARestart)
+// Mainly for sanitizers: a bug replaced a worker's state while other threads read it.
+TEST(Session, AnyThreadCanCallStatsFreeSpaceAndStopDuringARestart)
 {
     const TempDir dir;
     Session session;
@@ -207,7 +207,7 @@ TEST(Session, ClosingTimeIsNotPartOfARate)
     EXPECT_LE(summary.stats.seconds + closing.count(), all.count());
 }
 
-TEST(Session, StatsCanBeReadByAnyThreadWhileItRuns)
+TEST(Session, AnyThreadCanReadTheStatsOfARunningSession)
 {
     Session session;
     session.add(

@@ -11,7 +11,7 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 using namespace std::chrono_literals;
 
-TEST(SessionOrder, StartPreparesWhatIsUnpreparedAndLeavesRunningStreamsAlone)
+TEST(SessionOrder, StartPreparesNewStreamsAndLeavesRunningStreamsAlone)
 {
     Session session;
     session.add(config_of("sim:?rate=0", {"null:"}));
@@ -42,7 +42,7 @@ TEST(SessionOrder, ARunningStreamIsNotPreparedAgain)
     EXPECT_FALSE(session[0].summary().error);
 }
 
-TEST(SessionOrder, NoWaitForWhatWasNotStarted)
+TEST(SessionOrder, WaitingBeforeTheStartIsRefused)
 {
     Session session;
     EXPECT_TRUE(session.wait(1ms));

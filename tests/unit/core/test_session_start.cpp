@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How sessions are prepared and started, and started again.
+// Preparing, starting and restarting sessions.
 #include "iio_stream/session.hpp"
 #include "support/errors.hpp"
 #include "support/fake.hpp"
@@ -12,7 +12,7 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 using namespace std::chrono_literals;
 
-TEST(SessionStart, APreparedSessionCanBeDestroyedAndItsEndsAreClosed)
+TEST(SessionStart, DestroyingAPreparedSessionClosesItsEndpoints)
 {
     const SourceAt source = fake_source({});
     const SinkAt sink = fake_sink({.may_block = true});
@@ -26,7 +26,7 @@ TEST(SessionStart, APreparedSessionCanBeDestroyedAndItsEndsAreClosed)
     EXPECT_EQ(sink.log->destroyed, 1);
 }
 
-TEST(SessionStart, AStartThatFailsStopsWhatHadStarted)
+TEST(SessionStart, AFailedStartStopsEverythingThatHadStarted)
 {
     const SourceAt first = fake_source({});
     const SinkAt sink = fake_sink({.may_block = true});
@@ -60,7 +60,7 @@ TEST(SessionStart, StorageStartsAfterTheOtherSinksOfAllStreams)
     EXPECT_EQ(storage.log->aborted + other.log->aborted, 2);
 }
 
-TEST(SessionStart, ItCanBeStartedAgainAfterItsEnd)
+TEST(SessionStart, ASessionCanBeStartedAgainAfterItsEnd)
 {
     const SourceAt source = fake_source({.total = 10'000, .losses = {{.at = 500, .samples = 100}}});
     const SinkAt inlined = fake_sink(), threaded = fake_sink({.may_block = true});
@@ -83,7 +83,7 @@ TEST(SessionStart, ItCanBeStartedAgainAfterItsEnd)
     }
 }
 
-TEST(SessionStart, ItCanBeStartedAgainAfterAStopOrAnError)
+TEST(SessionStart, ASessionCanBeStartedAgainAfterAStopOrAnError)
 {
     const SourceAt source = fake_source({.fail_at = 100'352});
     const SinkAt sink = fake_sink({.may_block = true, .records = false});
@@ -100,7 +100,7 @@ TEST(SessionStart, ItCanBeStartedAgainAfterAStopOrAnError)
     }
 }
 
-TEST(SessionStart, AfterARefusedPathTheNextIsTried)
+TEST(SessionStart, AfterARefusedPathTheNextPathIsTried)
 {
     int tried = 0;
     const SinkAt first = fake_sink();

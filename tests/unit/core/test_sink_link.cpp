@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Several sinks of one source: slow ones, full ones, converting ones.
+// Several sinks of one source: slow sinks, full sinks, and sinks with a conversion.
 #include "core/stream/sink_link.hpp"
 #include "support/eventually.hpp"
 #include "support/fake.hpp"
@@ -33,7 +33,7 @@ TEST(SinkLink, ManySinksShareABlockByReference)
         EXPECT_EQ(at.size(), 1u) << "block " << sequence << " was copied";
 }
 
-TEST(SinkLink, ABlockedSinkCostsBlocksButNoSamples)
+TEST(SinkLink, ABlockedSinkHoldsBlocksButLosesNoSamples)
 {
     Gate gate;
     const SourceAt source = fake_source({.total = 50'000});
@@ -43,7 +43,7 @@ TEST(SinkLink, ABlockedSinkCostsBlocksButNoSamples)
     session.add(config_of(source.uri, {blocked.uri, free.uri}));
     session.prepare();
     session.start();
-    // The free sink gets everything there are blocks for, then nothing more can come.
+    // The free sink gets a block for each buffer of the pool. After that, no block can follow.
     EXPECT_TRUE(eventually([&] { return free.log->blocks == 8; }));
     std::this_thread::sleep_for(20ms);
     EXPECT_EQ(free.log->blocks, 8u);
@@ -56,7 +56,7 @@ TEST(SinkLink, ABlockedSinkCostsBlocksButNoSamples)
     expect_balance(session[0].summary());
 }
 
-TEST(SinkLink, HoldLimitsTheBlocksASinkHas)
+TEST(SinkLink, HoldLimitsTheBlocksOfASink)
 {
     Gate gate;
     const SourceAt source = fake_source({.total = 50'000});
@@ -68,7 +68,7 @@ TEST(SinkLink, HoldLimitsTheBlocksASinkHas)
     session.start();
     EXPECT_TRUE(eventually([&] { return free.log->blocks == 3; }));
     std::this_thread::sleep_for(20ms);
-    EXPECT_EQ(free.log->blocks, 3u); // on-full=block: no one gets the fourth
+    EXPECT_EQ(free.log->blocks, 3u); // on-full=block: no sink gets the fourth block
     gate.open.set();
     EXPECT_TRUE(session.wait(30s));
     EXPECT_EQ(blocked.log->bytes, ramp(0, 50'000));
@@ -76,7 +76,7 @@ TEST(SinkLink, HoldLimitsTheBlocksASinkHas)
     EXPECT_EQ(session[0].stats().sinks[0].dropped_samples, 0u);
 }
 
-TEST(SinkLink, OnFullDropCountsWhatItDropsAndDelaysNoOne)
+TEST(SinkLink, OnFullDropCountsDropsAndDelaysNoOtherSink)
 {
     for (const char* options : {"?on-full=drop&hold=2", "?on-full=drop"}) {
         Gate gate;
@@ -99,7 +99,7 @@ TEST(SinkLink, OnFullDropCountsWhatItDropsAndDelaysNoOne)
     }
 }
 
-TEST(SinkLink, ASinksPreferenceToDropYieldsToTheUsersChoice)
+TEST(SinkLink, TheUsersChoiceOverridesASinksPreferenceToDrop)
 {
     Gate gate;
     const SinkAt sink =
@@ -117,7 +117,7 @@ TEST(SinkLink, ASinksPreferenceToDropYieldsToTheUsersChoice)
     EXPECT_EQ(session[0].stats().sinks[1].dropped_samples, 0u);
 }
 
-TEST(SinkLink, BlocksASinkKeepsAreNotDeliveredYet)
+TEST(SinkLink, BlocksThatASinkKeepsAreNotDeliveredYet)
 {
     const SinkAt sink = fake_sink({.keeps = true});
     Session session;
@@ -136,7 +136,7 @@ TEST(SinkLink, BlocksASinkKeepsAreNotDeliveredYet)
     expect_balance(session[0].summary());
 }
 
-TEST(SinkLink, AThreadedSinkMayKeepBlocksToo)
+TEST(SinkLink, AThreadedSinkCanKeepBlocks)
 {
     const SinkAt sink = fake_sink({.may_block = true, .keeps = true});
     Session session;
@@ -149,7 +149,7 @@ TEST(SinkLink, AThreadedSinkMayKeepBlocksToo)
     EXPECT_EQ(sink.log->bytes, ramp(0, 20'000));
 }
 
-TEST(SinkLink, ConversionMakesAThreadAndKeepsTheCounts)
+TEST(SinkLink, AConversionHasItsOwnThreadAndKeepsTheCounts)
 {
     const SinkAt sink = fake_sink();
     const Summary summary =
@@ -187,7 +187,7 @@ TEST(SinkLink, ASlowSinkAfterAConversionLosesNothing)
     EXPECT_EQ(sink.log->bytes, swapped);
 }
 
-TEST(SinkLinkOptions, AnySinksAddressTakesThem)
+TEST(SinkLinkOptions, AnySinksUriAcceptsTheLinkOptions)
 {
     Uri uri = Uri::parse("null:?on-full=drop&hold=4&convert=cf32_le&rate=1M");
     const auto options = detail::SinkLinkOptions::from(uri.options);
@@ -197,7 +197,7 @@ TEST(SinkLinkOptions, AnySinksAddressTakesThem)
     EXPECT_EQ(uri.options.values().size(), 1u);
 }
 
-TEST(SinkLink, ADeviceGetsABlockAfterThoseThatReadIt)
+TEST(SinkLink, ADeviceGetsABlockAfterTheSinksThatReadIt)
 {
     std::string order;
     const auto script = [&](char name, bool attached) {

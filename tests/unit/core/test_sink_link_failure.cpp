@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sinks that fail, that miss the deadline, and that never return.
+// Sinks that fail, that miss the deadline, or that never return.
 #include "core/stream/sink_link.hpp"
 #include "support/errors.hpp"
 #include "support/eventually.hpp"
@@ -15,7 +15,7 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 using namespace std::chrono_literals;
 
-TEST(SinkLink, AFailingSinkEndsTheStreamAndTheOthersKeepWhatTheyHave)
+TEST(SinkLink, AFailingSinkEndsTheStreamAndTheOthersKeepTheirSamples)
 {
     for (const bool may_block : {false, true}) {
         const SinkAt bad = fake_sink({.may_block = may_block, .fail_at = 10'000});
@@ -23,7 +23,7 @@ TEST(SinkLink, AFailingSinkEndsTheStreamAndTheOthersKeepWhatTheyHave)
         const Summary summary =
             run(config_of(fake_source({}).uri, {good.uri, bad.uri, inlined.uri}));
         EXPECT_EQ(summary.ended, "error");
-        EXPECT_EQ(fault_of(summary), Fault::storage); // a storage error, as the sink says
+        EXPECT_EQ(fault_of(summary), Fault::storage); // the fault that the sink declares
         EXPECT_EQ(summary.error->code().value(), EIO);
         EXPECT_EQ(bad.log->aborted, 1);
         EXPECT_EQ(good.log->drained, 1);
@@ -64,7 +64,7 @@ TEST(SinkLink, OfTwoErrorsTheOneThatDecidesTheExitStatusIsKept)
     EXPECT_EQ(fault_of(device), Fault::device);
 }
 
-TEST(SinkLink, AnErrorOfClosingIsAnErrorOfTheStream)
+TEST(SinkLink, AnErrorOnClosingIsAnErrorOfTheStream)
 {
     const SinkAt sink = fake_sink({.stop = [](Stop) { throw std::runtime_error("odd"); }});
     const Summary summary = run(config_of(fake_source({.total = 1000}).uri, {sink.uri}));
@@ -85,24 +85,24 @@ TEST(SinkLink, AnyExceptionIsAnErrorAndDoesNotKillTheProcess)
     }
 }
 
-TEST(SinkLink, ASlowSinkMayDrainAsLongAsItFinishesBlocks)
+TEST(SinkLink, ASlowSinkCanDrainWhileItFinishesBlocks)
 {
     const SinkAt sink = fake_sink(
         {.may_block = true, .submit = [](const Block&, int) { (void)::poll(nullptr, 0, 40); }});
     PipelineConfig config = config_of(fake_source({.total = 8 * 1024}).uri, {sink.uri});
-    config.timeout = 120ms; // three times a block, a third of all
+    config.timeout = 120ms; // three times the time of a block, and a third of the total time
     const Summary summary = run(config);
     EXPECT_EQ(summary.ended, "eof");
     EXPECT_EQ(sink.log->bytes, ramp(0, 8 * 1024));
 }
 
-TEST(SinkLink, ASinkMayFinishSlowlyAsLongAsItMakesProgress)
+TEST(SinkLink, ASinkCanFinishSlowlyWhileItMakesProgress)
 {
     for (const bool moves : {true, false}) {
         const auto progress = std::make_shared<std::atomic<std::uint64_t>>(0);
         const auto end = [=](Stop) {
             for (int i = 0; i < 25; ++i) {
-                std::this_thread::sleep_for(100ms); // 2.5 s of a 1.5 s deadline
+                std::this_thread::sleep_for(100ms); // 2.5 s in total, with a deadline of 1.5 s
                 *progress += moves ? 1 : 0;
             }
         };
@@ -164,14 +164,14 @@ TEST(SinkLink, AnAbortEndsADrainThatIsUnderWay)
     session.prepare();
     session.start();
     EXPECT_TRUE(eventually([&] { return gate.waiting == 1; }));
-    EXPECT_FALSE(session.wait(50ms)); // draining
+    EXPECT_FALSE(session.wait(50ms)); // the sink drains
     const auto start = std::chrono::steady_clock::now();
     session.stop(Stop::abort);
     EXPECT_LT(std::chrono::steady_clock::now() - start, 5s);
 }
 
-// The worker does not return, whatever it is asked to do: it is left behind with everything it
-// uses.
+// A worker that never returns, even if it is cancelled. The session abandons it together with
+// everything that it uses.
 struct LeftBehind : testing::Test {
     void leave_behind(Summary* summary = nullptr)
     {
@@ -180,7 +180,7 @@ struct LeftBehind : testing::Test {
             ++gate->waiting;
             pollfd fd{gate->open.fd(), POLLIN, 0};
             (void)::poll(&fd, 1, 30'000);
-            const CpuRead data{filled}; // the block is still its own
+            const CpuRead data{filled}; // the worker still owns the block
             EXPECT_EQ(data.bytes()[4], std::byte{0});
             EXPECT_EQ(data.bytes()[8], std::byte{1});
             --gate->waiting;
@@ -213,7 +213,7 @@ struct LeftBehind : testing::Test {
     bool fails = false, restart = false;
 };
 
-TEST_F(LeftBehind, TheStreamEndsWithoutIt)
+TEST_F(LeftBehind, TheStreamEndsWithoutTheWorker)
 {
     Summary summary;
     leave_behind(&summary);
@@ -224,18 +224,18 @@ TEST_F(LeftBehind, TheStreamEndsWithoutIt)
     EXPECT_EQ(sink.log->destroyed, 0);
 }
 
-TEST_F(LeftBehind, ItsMemoryIsStillThereWhenItReturns)
+TEST_F(LeftBehind, TheWorkersMemoryRemainsValidUntilItReturns)
 {
     leave_behind(); // the session is gone
 }
 
-TEST_F(LeftBehind, ItMayFailAfterEverythingElseIsGone)
+TEST_F(LeftBehind, TheWorkerCanFailAfterEverythingElseIsGone)
 {
     fails = true;
     leave_behind();
 }
 
-TEST_F(LeftBehind, ItsPipelineCannotStartAgain)
+TEST_F(LeftBehind, ThePipelineCannotStartAgain)
 {
     restart = true;
     leave_behind();

@@ -32,12 +32,12 @@ double block_seconds(const Sizing& s, const Format& f)
     return static_cast<double>(samples) / f.sample_rate;
 }
 
-TEST(Sizing, At1MSpsBlocksAre64KiForATenthOfAQuarterSecond)
+TEST(Sizing, At1MSps16BlocksOf64KiCover250Milliseconds)
 {
     const Sizing s =
-        defaults(format_of("ci16_le", 1e6)); // 10 ms are 40 000 bytes: below the minimum
+        defaults(format_of("ci16_le", 1e6)); // 10 ms are 40 000 bytes, which is below the minimum
     EXPECT_EQ(s.block_size, 64 * kKi);
-    EXPECT_EQ(s.block_count, 16u); // 250 ms of 16.384 ms
+    EXPECT_EQ(s.block_count, 16u); // 250 ms in blocks of 16.384 ms
     EXPECT_EQ(s.timeout_ns, 1'000'000'000 + 2 * 16'384'000);
 }
 
@@ -54,13 +54,13 @@ TEST(Sizing, AtHighRatesBlocksStayAt4MiAndTheirNumberRises)
 {
     const Sizing s100 = defaults(format_of("ci16_le", 100e6)); // 10.5 ms
     EXPECT_EQ(s100.block_size, 4'000'000 / 4096 * 4096u);
-    EXPECT_EQ(s100.block_count, 26u); // rounded up: a block is a little short of 10 ms
+    EXPECT_EQ(s100.block_count, 26u); // rounded up: a block is slightly shorter than 10 ms
     const Sizing s500 = defaults(format_of("ci16_le", 500e6));
     EXPECT_EQ(s500.block_size, 4 * kMi);
     EXPECT_EQ(s500.block_count, 64u);
 }
 
-TEST(Sizing, AtLowRatesABlockIsAQuarterSecondAndNotMore)
+TEST(Sizing, AtLowRatesABlockIsAtMostAQuarterSecond)
 {
     const Format format = format_of("ci16_le", 1e3);
     const Sizing s = defaults(format);
@@ -81,10 +81,10 @@ TEST(Sizing, ATinyRateDoesNotOverflowTheDeadline)
 {
     const Sizing s = defaults(format_of("ci16_le", 1e-15));
     EXPECT_GT(s.timeout_ns, 0);
-    EXPECT_LT(s.timeout_ns, INT64_MAX / 2); // it is added to the time of day
+    EXPECT_LT(s.timeout_ns, INT64_MAX / 2); // this value is added to the current time
 }
 
-TEST(Sizing, WithoutARateThereAre16BlocksOf1MiAnd5Seconds)
+TEST(Sizing, WithoutARateTheDefaultsAre16BlocksOf1MiAnd5Seconds)
 {
     const Sizing s = defaults(format_of("ci16_le", 0));
     EXPECT_EQ(s.block_size, kMi);
@@ -92,7 +92,7 @@ TEST(Sizing, WithoutARateThereAre16BlocksOf1MiAnd5Seconds)
     EXPECT_EQ(s.timeout_ns, 5'000'000'000);
 }
 
-TEST(Sizing, SamplesOfSixBytesMakeWholeSamplesAndWholePages)
+TEST(Sizing, BlocksOfSixByteSamplesAreWholeSamplesAndWholePages)
 {
     for (const double rate : {0.0, 10e3, 1e6, 10e6, 100e6}) {
         const Sizing s = defaults(format_of("ri16_le", rate, "3"));
@@ -104,7 +104,7 @@ TEST(Sizing, SamplesOfSixBytesMakeWholeSamplesAndWholePages)
     }
 }
 
-TEST(Sizing, TheDevicesAlignmentIsKept)
+TEST(Sizing, TheAlignmentOfTheDeviceIsRespected)
 {
     BlockNeeds needs;
     needs.align = 64;
@@ -113,7 +113,7 @@ TEST(Sizing, TheDevicesAlignmentIsKept)
     EXPECT_EQ(s.block_size % 192, 0u);
 }
 
-TEST(Sizing, TheDevicesLimitIsKept)
+TEST(Sizing, TheLimitOfTheDeviceIsRespected)
 {
     BlockNeeds needs;
     needs.max_bytes = 10'000;
@@ -124,14 +124,14 @@ TEST(Sizing, TheDevicesLimitIsKept)
                        "limit of 10000");
 }
 
-TEST(Sizing, ADeviceWhoseLimitHoldsNoSampleIsRefused)
+TEST(Sizing, ADeviceWhoseLimitIsLessThanASampleIsRefused)
 {
     BlockNeeds needs;
     needs.max_bytes = 4;
     expect_usage_error([&] { defaults(format_of("ri16_le", 1e6, "3"), needs); }, "4");
 }
 
-TEST(Sizing, ABlockSizeThatDoesNotFitNamesItsNeighbours)
+TEST(Sizing, ARefusedBlockSizeIsReportedWithTheNearestValidSizes)
 {
     PipelineConfig config;
     config.block_size = 4'000'001;
@@ -160,7 +160,7 @@ TEST(Sizing, TheUsersChoicesAreKept)
     EXPECT_EQ(s.timeout_ns, 7'000'000);
 }
 
-TEST(Sizing, AnInfiniteLongestWaitDoesNotOverflow)
+TEST(Sizing, AnInfiniteTimeoutDoesNotOverflow)
 {
     PipelineConfig config;
     config.timeout = std::chrono::nanoseconds::max();
@@ -180,7 +180,7 @@ TEST(Sizing, BlockCountsOutOfRangeAreRefused)
 TEST(Sizing, BlocksBeyondTheAddressSpaceAreRefusedWithoutWrappingAround)
 {
     PipelineConfig config;
-    config.block_size = (SIZE_MAX >> 6) + 1 + 4096; // times 64 it wraps around to 256 Ki
+    config.block_size = (SIZE_MAX >> 6) + 1 + 4096; // 64 times this size wraps around to 256 Ki
     config.blocks = 64;
     expect_usage_error([&] { size_blocks(config, format_of("ci16_le", 1e6), {}); }, "64",
                        "block size");

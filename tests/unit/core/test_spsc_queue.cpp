@@ -28,9 +28,9 @@ TEST(SpscQueue, ItemsComeOutInOrderAcrossWrapArounds)
     }
 }
 
-TEST(SpscQueue, ItsIndicesMayWrapAround)
+TEST(SpscQueue, IndicesCanWrapAround)
 {
-    SpscQueue<int> queue(3, SIZE_MAX - 1); // after 2^32 items on a 32-bit machine
+    SpscQueue<int> queue(3, SIZE_MAX - 1); // as after 2^32 items on a 32-bit machine
     for (int i = 0; i < 6; i += 2) {
         EXPECT_TRUE(queue.push(i));
         EXPECT_TRUE(queue.push(i + 1));
@@ -57,7 +57,7 @@ TEST(SpscQueue, AFullQueueRefusesAnItemAndKeepsTheOthers)
         EXPECT_EQ(queue.pop(), i);
 }
 
-TEST(SpscQueue, TheNewestItemCanBeChanged)
+TEST(SpscQueue, TheNewestItemCanBeModified)
 {
     SpscQueue<int> queue(2);
     queue.push(1);
@@ -85,14 +85,14 @@ TEST(SpscQueue, AnItemIsDestroyedAsSoonAsItIsTakenOutOrRefused)
     EXPECT_EQ(counted.use_count(), 1);
 }
 
-TEST(SpscQueue, ItTakesMoveOnlyItems)
+TEST(SpscQueue, MoveOnlyItemsAreAccepted)
 {
     SpscQueue<std::unique_ptr<int>> queue(1);
     queue.push(std::make_unique<int>(7));
     EXPECT_EQ(**queue.pop(), 7);
 }
 
-TEST(SpscQueue, OnlyItsConstructorAllocates)
+TEST(SpscQueue, OnlyTheConstructorAllocates)
 {
     SpscQueue<std::uint64_t> queue(4);
     const std::size_t before = iio_stream::test::allocations();
@@ -108,7 +108,7 @@ TEST(SpscQueue, BetweenTwoThreadsEachItemArrivesOnceAndComplete)
     struct Item {
         std::uint64_t number, again;
     };
-    constexpr std::uint64_t kItems = 20'000; // a busy machine takes milliseconds for a yield()
+    constexpr std::uint64_t kItems = 20'000; // on a busy machine, a yield() takes milliseconds
     SpscQueue<Item> queue(5);
     std::thread producer([&] {
         for (std::uint64_t i = 0; i < kItems;) {

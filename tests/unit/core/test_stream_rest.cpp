@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a source has received reaches the sinks, however the stream ends, and soon if more comes
-// slowly. The source is a FIFO that stays open: it never ends by itself.
+// Samples that a source has received reach the sinks, whatever ends the stream. They arrive soon,
+// even if more samples come slowly. The source is a FIFO that stays open, so it never ends by
+// itself.
 #include "core/memory/fill_deadline.hpp"
 #include "iio_stream/reader.hpp"
 #include "support/eventually.hpp"
@@ -20,7 +21,7 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 using namespace std::chrono_literals;
 
-constexpr std::size_t kSamples = 1500; ///< a block of 1024, and a part of another one
+constexpr std::size_t kSamples = 1500; ///< a block of 1024 and a part of another block
 
 class StreamRest : public testing::Test {
 protected:
@@ -41,7 +42,7 @@ protected:
         return config_of("file:" + path_ + "?format=ci16_le" + options, sinks);
     }
 
-    /// Starts a stream to the sink, into which the whole block has come.
+    /// Starts a stream to the sink and waits until the whole block has arrived.
     void start(Session& session) const
     {
         session.add(config({sink_.uri}));
@@ -57,7 +58,7 @@ protected:
     const SinkAt sink_ = fake_sink();
 };
 
-TEST_F(StreamRest, AStopDeliversTheSamplesThatHaveCome)
+TEST_F(StreamRest, AStopDeliversTheSamplesThatHaveArrived)
 {
     Session session;
     start(session);
@@ -78,15 +79,15 @@ TEST_F(StreamRest, AnAbortedStreamDropsTheRest)
 TEST_F(StreamRest, ADurationByTheClockDeliversTheRest)
 {
     PipelineConfig limited = config({sink_.uri});
-    limited.duration = 50ms; // sooner than a slow source hands out a part
+    limited.duration = 50ms; // before a slow source would deliver a part of a block
     send(ramp(0, kSamples));
     EXPECT_EQ(run(limited).ended, "duration");
     EXPECT_EQ(sink_.log->bytes, ramp(0, kSamples));
 }
 
-TEST_F(StreamRest, ADurationAtAKnownRateDeliversWhatThereIsOfItsSamples)
+TEST_F(StreamRest, ADurationAtAKnownRateDeliversTheSamplesThatHaveArrived)
 {
-    for (const std::size_t wanted : {2000u, 1200u}) { // more than have come, or fewer
+    for (const std::size_t wanted : {2000u, 1200u}) { // more samples than have arrived, or fewer
         const SinkAt sink = fake_sink();
         PipelineConfig limited = config({sink.uri}, "&rate=20000");
         limited.duration = std::chrono::microseconds(50 * wanted);
@@ -96,7 +97,7 @@ TEST_F(StreamRest, ADurationAtAKnownRateDeliversWhatThereIsOfItsSamples)
     }
 }
 
-TEST_F(StreamRest, ANumberOfSamplesIsExactThoughTheyComeSlowly)
+TEST_F(StreamRest, ALimitOfSamplesIsExactEvenIfTheyArriveSlowly)
 {
     PipelineConfig limited = config({sink_.uri});
     limited.samples = 3000;
@@ -112,7 +113,7 @@ TEST_F(StreamRest, ANumberOfSamplesIsExactThoughTheyComeSlowly)
     EXPECT_EQ(sink_.log->bytes, ramp(0, 3000));
 }
 
-TEST_F(StreamRest, AStopDoesNotDeliverMoreThanWasAskedFor)
+TEST_F(StreamRest, NoMoreSamplesThanTheLimitAreDelivered)
 {
     PipelineConfig limited = config({sink_.uri});
     limited.samples = 1200;
@@ -143,7 +144,7 @@ TEST_F(StreamRest, AReaderCanTakeTheRestAfterAStop)
     EXPECT_TRUE(reader.next(30s).ended());
 }
 
-TEST_F(StreamRest, NextHasTheFirstSamplesOfASlowSource)
+TEST_F(StreamRest, NextReturnsTheFirstSamplesOfASlowSource)
 {
     Reader reader(config({}));
     send(ramp(0, 100));
@@ -157,7 +158,7 @@ TEST_F(StreamRest, NextHasTheFirstSamplesOfASlowSource)
     EXPECT_EQ(second->bytes(), 20u);
 }
 
-// A device plays multiples of its bus width, and zeros for the rest of one.
+// A device plays multiples of its bus width, and pads the rest of a word with zeros.
 TEST_F(StreamRest, SamplesBeyondAMultipleOfTheBusWidthComeLater)
 {
     Reader reader(config({}, "&rate=1M"));
@@ -171,7 +172,7 @@ TEST_F(StreamRest, SamplesBeyondAMultipleOfTheBusWidthComeLater)
     EXPECT_EQ(rest->bytes(), 16u);
 }
 
-TEST_F(StreamRest, ThePartOfASampleWaitsForItsRest)
+TEST_F(StreamRest, AnIncompleteSampleWaitsForItsRest)
 {
     Session session;
     session.add(config({sink_.uri}));
@@ -185,13 +186,13 @@ TEST_F(StreamRest, ThePartOfASampleWaitsForItsRest)
     ASSERT_TRUE(eventually([&] { return sink_.log->samples == 2; }));
     send(part(10, 16));
     ASSERT_TRUE(eventually([&] { return sink_.log->samples == 4; }));
-    send(part(0, 3)); // and of this nothing is left
+    send(part(0, 3)); // these bytes are discarded
     session.stop();
     EXPECT_FALSE(session[0].summary().error);
     EXPECT_EQ(sink_.log->bytes, all);
 }
 
-TEST_F(StreamRest, ASinkWithoutRoomGetsTheRestToo)
+TEST_F(StreamRest, ASinkWithoutRoomAlsoGetsTheRest)
 {
     const SinkAt holding = fake_sink({.keeps = true});
     Session session;
@@ -206,8 +207,8 @@ TEST_F(StreamRest, ASinkWithoutRoomGetsTheRestToo)
     EXPECT_EQ(holding.log->bytes, ramp(0, 2048 + 100));
 }
 
-// Otherwise one that keeps its rate would have its blocks cut.
-TEST(FillDeadline, IsLaterThanTheTimeThatABlockTakesAndASecondAtMost)
+// With an earlier deadline, the blocks of a source that keeps its rate would be split.
+TEST(FillDeadline, TheDeadlineIsLaterThanTheTimeOfABlockButAtMostASecond)
 {
     Format format = Format::parse("ci16_le");
     for (const double rate : {0.0, 100.0, 2048.0, 1e6}) {
@@ -224,9 +225,9 @@ TEST(FillDeadline, IsLaterThanTheTimeThatABlockTakesAndASecondAtMost)
         const double block_ns = rate == 0 ? 1e9 : std::min(1e9 * 1024 / rate, 1e9);
         EXPECT_GE(static_cast<double>(until - before), block_ns);
         EXPECT_LE(until - after, 1'000'000'000);
-        deadline.filled(256); // from the first sample on
+        deadline.filled(256); // the time counts from the first sample
         EXPECT_EQ(deadline.until_ns(), until);
-        deadline.filled(124); // no device could play it without zeros
+        deadline.filled(124); // no device can play these bytes without adding zeros
         EXPECT_GE(deadline.until_ns() - before, 1'000'000'000);
         EXPECT_LE(deadline.until_ns() - after, 1'000'000'000);
         deadline.filled(0);
@@ -234,7 +235,7 @@ TEST(FillDeadline, IsLaterThanTheTimeThatABlockTakesAndASecondAtMost)
     }
 }
 
-TEST(SimRest, AStopDeliversTheSamplesMadeSoFar)
+TEST(SimRest, AStopDeliversTheSamplesGeneratedSoFar)
 {
     const SinkAt sink = fake_sink();
     PipelineConfig slow = config_of("sim:?rate=10k", {sink.uri});
@@ -249,7 +250,7 @@ TEST(SimRest, AStopDeliversTheSamplesMadeSoFar)
     EXPECT_EQ(sink.log->bytes, ramp(0, sink.log->samples));
 }
 
-TEST(SimRest, ASlowSourceHandsOutAPartOfABlock)
+TEST(SimRest, ASlowSourceDeliversAPartOfABlock)
 {
     PipelineConfig slow = config_of("sim:?rate=1000", {});
     slow.block_size = 4 << 20;
@@ -259,7 +260,7 @@ TEST(SimRest, ASlowSourceHandsOutAPartOfABlock)
         const auto next = reader.next(30s);
         ASSERT_TRUE(next);
         EXPECT_EQ(next->sample_index(), samples);
-        EXPECT_GE(next->bytes(), 4000u); // of a second
+        EXPECT_GE(next->bytes(), 4000u); // one second
         samples += next->bytes() / 4;
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The states of a stream, and what ends each of them: a stop, an error, a peer that is away.
+// The states of a stream, and the events that end each state: a stop, an error, or a peer that is
+// away.
 #include "core/stream/engine.hpp"
 #include "support/eventually.hpp"
 #include "support/fake.hpp"
@@ -34,8 +35,8 @@ TEST(StreamState, OnlyTheTransitionsOfTheDiagramArePossible)
         }
 }
 
-/// A stream that is brought into a state and stays there. The sink keeps each block until let_go(),
-/// and has room for one, so that a second block waits in the engine.
+/// A stream that is brought into a state and stays there. The sink keeps each block until let_go()
+/// and has room for one block, so a second block waits in the engine.
 class Stream {
 public:
     Stream(StreamState state, bool threaded)
@@ -105,7 +106,7 @@ public:
         engine->start_source();
         engine->launch(control, over);
         EXPECT_TRUE(eventually([&] { return engine->state() == state; }))
-            << "it is in state " << static_cast<int>(engine->state());
+            << "the stream is in state " << static_cast<int>(engine->state());
         EXPECT_TRUE(state != running || eventually([&] { return log->samples == 2048; }));
     }
     ~Stream() { engine->abandon(); }
@@ -113,12 +114,12 @@ public:
     void expect_end(const std::string& reason)
     {
         EXPECT_TRUE(eventually([&] { return engine->ended(); }))
-            << "it stays in state " << static_cast<int>(engine->state());
+            << "the stream stays in state " << static_cast<int>(engine->state());
         if (engine->ended()) {
             EXPECT_EQ(engine->summary().ended, reason);
         }
     }
-    /// Long enough for the deadline of a block, and for the sink to be looked at once more.
+    /// Waits until the deadline of a block has passed, and for one more check of the sink.
     void wait_beyond_the_deadline()
     {
         const int before = served;
@@ -139,7 +140,7 @@ public:
 struct StreamStates : testing::TestWithParam<std::tuple<StreamState, bool>> {
     StreamState state() const { return std::get<0>(GetParam()); }
     bool threaded() const { return std::get<1>(GetParam()); }
-    /// Why the stream ends if nothing else ends it; "" if nothing else does.
+    /// Returns the reason with which the stream ends by itself; "" if it does not.
     std::string own_reason() const
     {
         return state() == stopping ? "gap" : state() == finishing ? "eof" : "";
@@ -147,7 +148,7 @@ struct StreamStates : testing::TestWithParam<std::tuple<StreamState, bool>> {
     std::string reason_of_a_stop() const { return own_reason().empty() ? "signal" : own_reason(); }
 };
 
-TEST_P(StreamStates, AStopEndsItWithAllSamplesThatCame)
+TEST_P(StreamStates, AStopEndsTheStreamWithAllSamplesThatArrived)
 {
     Stream stream(state(), threaded());
     stream.engine->request_stop(Stop::drain);
@@ -160,14 +161,14 @@ TEST_P(StreamStates, AStopEndsItWithAllSamplesThatCame)
     EXPECT_EQ(stream.log->bytes, ramp(0, samples.at(state())));
 }
 
-TEST_P(StreamStates, AnAbortEndsItWithoutWaitingForTheSink)
+TEST_P(StreamStates, AnAbortEndsTheStreamWithoutWaitingForTheSink)
 {
     Stream stream(state(), threaded());
     stream.engine->request_stop(Stop::abort);
     stream.expect_end(reason_of_a_stop());
 }
 
-TEST_P(StreamStates, AnErrorOfTheSinkEndsIt)
+TEST_P(StreamStates, AnErrorOfTheSinkEndsTheStream)
 {
     Stream stream(state(), threaded());
     stream.sink_fails = true;
@@ -176,7 +177,7 @@ TEST_P(StreamStates, AnErrorOfTheSinkEndsIt)
     EXPECT_EQ(stream.engine->summary().error->fault(), Fault::storage);
 }
 
-TEST_P(StreamStates, APeerThatIsAwayEndsItOnlyIfItIsToStop)
+TEST_P(StreamStates, APeerThatIsAwayEndsTheStreamOnlyAfterAStopRequest)
 {
     Stream stream(state(), threaded());
     stream.peer_gone = true;
@@ -186,7 +187,7 @@ TEST_P(StreamStates, APeerThatIsAwayEndsItOnlyIfItIsToStop)
     EXPECT_TRUE(eventually([&] { return stream.engine->ended(); }));
 }
 
-TEST_P(StreamStates, AStreamIsPreparedAgainAfterItsEnd)
+TEST_P(StreamStates, AStreamCanBePreparedAgainAfterItsEnd)
 {
     Stream stream(state(), threaded());
     stream.engine->request_stop(Stop::abort);
@@ -209,7 +210,7 @@ INSTANTIATE_TEST_SUITE_P(Each, StreamStates,
                                           testing::Bool()),
                          name_of_case);
 
-TEST(StreamState, AReceiverThatComesStartsTheSource)
+TEST(StreamState, AReceiverThatArrivesStartsTheSource)
 {
     Stream stream(waiting_for_peer, false);
     stream.receiver = true;
@@ -219,7 +220,7 @@ TEST(StreamState, AReceiverThatComesStartsTheSource)
     stream.expect_end("signal");
 }
 
-TEST(StreamState, ASourceThatCannotStartWhenTheReceiverComesIsAnError)
+TEST(StreamState, AFailedSourceStartAfterTheReceiverArrivesIsAnError)
 {
     Stream stream(waiting_for_peer, false);
     stream.source_fails = true;

@@ -13,7 +13,7 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 using namespace std::chrono_literals;
 
-TEST(Summary, ItsJsonHasEveryFieldOfTheContract)
+TEST(Summary, TheJsonHasEveryFieldOfTheContract)
 {
     PipelineConfig config =
         config_of(fake_source({.total = 10'000, .losses = {{.at = 5, .samples = 3}}}).uri,
@@ -66,7 +66,8 @@ TEST(Summary, AnExceededThresholdIsAnError)
     stats.gaps.lost_max = kUnknown;
     EXPECT_NE(text({.max_lost = kUnknown - 1}).find("an unknown number of"), std::string::npos);
     stats.blocks = 100;
-    EXPECT_FALSE((Thresholds{.min_rate = 504.9}).check(stats)); // ten more were on their way
+    // One more block, of 10 samples, can be in transit.
+    EXPECT_FALSE((Thresholds{.min_rate = 504.9}).check(stats));
     EXPECT_NE(text({.min_rate = 505.1}).find("fewer than min-rate 505.1"), std::string::npos);
     stats.source_seconds = 0;
     EXPECT_NE(text({.min_rate = 1.0}), "");
@@ -92,7 +93,7 @@ TEST(Summary, AnErrorIsSplitIntoItsFields)
     EXPECT_EQ(j["hint"], "make room");
 }
 
-TEST(Summary, NamesThatAreNotUtf8DoNotMakeItFail)
+TEST(Summary, NamesThatAreNotUtf8DoNotBreakTheJson)
 {
     Summary summary;
     summary.source = "file:\xe9";
@@ -101,7 +102,7 @@ TEST(Summary, NamesThatAreNotUtf8DoNotMakeItFail)
     EXPECT_NE(j["error"]["object"].get<std::string>().find("caf"), std::string::npos);
 }
 
-TEST(Summary, LatencyIsMeasuredFromTheBlocksTime)
+TEST(Summary, LatencyIsMeasuredFromTheTimestampOfTheBlock)
 {
     const SinkAt sink = fake_sink({.may_block = true, .submit = [](const Block&, int) {
                                        timespec pause{0, 2'000'000};
@@ -126,12 +127,12 @@ TEST(Summary, ClosingDoesNotLowerTheRates)
     EXPECT_GE(summary.stats.seconds, summary.stats.source_seconds);
 }
 
-TEST(Summary, TimeAndCpuAreThoseOfTheStream)
+TEST(Summary, TimeAndCpuCoverTheStreamOnly)
 {
     PipelineConfig config = config_of("sim:?rate=1M", {"null:"});
     config.samples = 200'000;
     const Summary summary = run(config);
-    EXPECT_GE(summary.stats.seconds, 0.1); // the source starts earlier, on a busy machine by more
+    EXPECT_GE(summary.stats.seconds, 0.1); // the source starts earlier than the stream
     EXPECT_LT(summary.stats.seconds, 5);
     EXPECT_GE(summary.cpu.user_seconds + summary.cpu.system_seconds, 0);
     EXPECT_LT(summary.cpu.user_seconds, 5);

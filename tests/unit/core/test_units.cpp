@@ -18,7 +18,7 @@ std::uint64_t bytes_of(std::string_view text)
     return parse_size("block-size", text);
 }
 
-TEST(Units, ASizeTakesDecimalAndBinaryUnits)
+TEST(Units, ASizeAcceptsDecimalAndBinaryUnits)
 {
     EXPECT_EQ(bytes_of("0"), 0u);
     EXPECT_EQ(bytes_of("4096"), 4096u);
@@ -34,7 +34,7 @@ TEST(Units, ASizeTakesDecimalAndBinaryUnits)
     EXPECT_EQ(bytes_of("1e6"), 1'000'000u);
 }
 
-TEST(Units, EveryDecimalFractionThatIsAWholeSizeIsTaken)
+TEST(Units, EveryDecimalFractionThatIsAWholeSizeIsAccepted)
 {
     // 1.001 * 1000 is 1000.9999999999999 in binary floating point.
     for (unsigned n = 1; n < 20'000; ++n) {
@@ -46,20 +46,20 @@ TEST(Units, EveryDecimalFractionThatIsAWholeSizeIsTaken)
     }
 }
 
-TEST(Units, AWholeNumberIsTakenToItsLastDigit)
+TEST(Units, AWholeNumberIsExactToItsLastDigit)
 {
     EXPECT_EQ(bytes_of("9007199254740993"), 9007199254740993u); // 2^53 + 1
     EXPECT_EQ(bytes_of("9223372036854775807"), 9223372036854775807u);
 }
 
-TEST(Units, ASizeThatIsNotWholeOrNotASizeIsRefusedByName)
+TEST(Units, AnInvalidOrFractionalSizeIsRefusedByName)
 {
     for (const char* text : {"", "k", "-1", "1.5", "1.0001k", "4MX", "4 M", "4mi", "0x10", "nan",
                              "inf", "1e30", "9223372036854775808", "1e400", "+", " 1"})
         expect_usage_error([&] { bytes_of(text); }, "block-size", std::string("=") + text);
 }
 
-TEST(Units, ASizeIsTakenAsItIsPrinted)
+TEST(Units, ASizeIsAcceptedAsItIsPrinted)
 {
     EXPECT_EQ(parse_size("bytes", "64MiB"), 64u << 20);
     EXPECT_EQ(parse_size("bytes", "1.5KiB"), 1536u);
@@ -67,7 +67,7 @@ TEST(Units, ASizeIsTakenAsItIsPrinted)
     EXPECT_EQ(parse_size("bytes", "7B"), 7u);
 }
 
-TEST(Units, ARateTakesDecimalUnitsOnly)
+TEST(Units, ARateAcceptsDecimalUnitsOnly)
 {
     EXPECT_EQ(parse_rate("rate", "2.4G"), 2.4e9);
     EXPECT_EQ(parse_rate("rate", "30.72M"), 30.72e6);
@@ -79,7 +79,7 @@ TEST(Units, ARateTakesDecimalUnitsOnly)
         expect_usage_error([&] { parse_rate("rate", text); }, "rate=", text);
 }
 
-TEST(Units, ATimeTakesUnitsAndIsInSecondsWithoutOne)
+TEST(Units, ATimeAcceptsUnitsAndIsInSecondsByDefault)
 {
     const auto time = [](const char* text) { return parse_duration("duration", text); };
     EXPECT_EQ(time("2"), 2s);
@@ -117,7 +117,7 @@ TEST(Units, ASwitchIsOnOrOff)
         expect_usage_error([&] { parse_switch("loop", text); }, "loop=", "on or off");
 }
 
-TEST(Units, ANumberMayBeNegative)
+TEST(Units, ANumberCanBeNegative)
 {
     EXPECT_EQ(parse_number("frequency", "-100.5"), -100.5);
     expect_usage_error([] { parse_number("frequency", "1k"); }, "frequency=1k");
@@ -139,7 +139,7 @@ TEST(Units, TheNearestWordIsFoundWithinAFewEdits)
 TEST(Units, BytesInMemoryMustBeAddressable)
 {
     EXPECT_EQ(parse_memory_size("--block-size", "4Mi"), 4u << 20);
-    if (sizeof(std::size_t) == 4) // it was taken for 1Gi
+    if (sizeof(std::size_t) == 4) // a bug parsed it as 1Gi
         expect_usage_error([] { parse_memory_size("--block-size", "5Gi"); }, "--block-size", "5Gi",
                            "address");
     else
@@ -157,7 +157,7 @@ TEST(Units, AUsbIdIsTwoHexadecimalNumbers)
         EXPECT_FALSE(parse_usb_id(text)) << text;
 }
 
-TEST(Units, ASuggestionNamesTheNearestOrAll)
+TEST(Units, ASuggestionNamesTheNearestWordOrAll)
 {
     EXPECT_EQ(suggest("rat", {"rate", "loop"}), "did you mean 'rate'?");
     EXPECT_EQ(suggest("overwrite", {"rate", "loop"}), "known: rate, loop");
@@ -176,7 +176,7 @@ TEST(Units, ASizeIsWrittenInTheLargestBinaryUnitThatIsExact)
     EXPECT_EQ(bytes_of(format_size(std::uint64_t{1} << 62)), std::uint64_t{1} << 62);
 }
 
-TEST(Units, BoundsAreOneNumberWhereTheyAreEqual)
+TEST(Units, EqualBoundsArePrintedAsOneNumber)
 {
     EXPECT_EQ(format_bounds(3, 3), "3");
     EXPECT_EQ(format_bounds(3, 5), "3 to 5");

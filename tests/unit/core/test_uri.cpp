@@ -10,7 +10,7 @@ namespace {
 using namespace iio_stream;
 using namespace iio_stream::test;
 
-TEST(Uri, ASchemeItsRestAndItsOptionsAreSplit)
+TEST(Uri, SchemeRestAndOptionsAreSplit)
 {
     const Uri uri = Uri::parse("file:a/b.ci16?overwrite=on&sync=end");
     EXPECT_EQ(uri.scheme, "file");
@@ -19,7 +19,7 @@ TEST(Uri, ASchemeItsRestAndItsOptionsAreSplit)
               (std::map<std::string, std::string>{{"overwrite", "on"}, {"sync", "end"}}));
 }
 
-TEST(Uri, ADeviceIsPlayedAtTheRecordingsRateUnlessItNamesOne)
+TEST(Uri, ADeviceIsPlayedAtTheRecordingsRateByDefault)
 {
     EXPECT_EQ(play_sink("iio:dac").text(), "iio:dac?rate=auto");
     EXPECT_EQ(play_sink("iio:dac?cyclic=on").text(), "iio:dac?cyclic=on&rate=auto");
@@ -40,7 +40,7 @@ TEST(Uri, AWordWithoutAKnownSchemeIsALiteralPath)
     }
 }
 
-TEST(Uri, APathsOptionsFollowItsQuestionMark)
+TEST(Uri, OptionsOfAPathFollowItsQuestionMark)
 {
     const Uri uri = Uri::parse("100%/a?b.ci16?overwrite=on&sync=end");
     EXPECT_EQ(uri.scheme, "file");
@@ -68,7 +68,7 @@ TEST(Uri, ValuesAndRestArePercentDecoded)
     EXPECT_EQ(Uri::parse("file:%41").rest, "A");
 }
 
-TEST(Uri, ABrokenPercentIsAUsageErrorWithAHint)
+TEST(Uri, AnInvalidPercentCodeIsAUsageErrorWithAHint)
 {
     for (const char* text : {"file:%", "file:a%4", "file:%4x", "file:%g0", "sim:?seed=%"})
         expect_usage_error([&] { Uri::parse(text); }, "%25");
@@ -88,7 +88,7 @@ TEST(Uri, AnOptionGivenTwiceIsRefused)
     expect_usage_error([] { Uri::parse("sim:?rate=1&rate=1"); }, "rate", "twice");
 }
 
-TEST(Uri, ItsTextParsesBackToItself)
+TEST(Uri, TheTextParsesBackToTheSameUri)
 {
     Uri uri;
     uri.scheme = "file";
@@ -110,7 +110,7 @@ constexpr OptionTable kTable{
     Option{"attr.", OptionType::text, "VALUE", "", "", ""},
 };
 
-TEST(Options, TakenOptionsAreRemovedAndTheRestIsAnError)
+TEST(Options, UsedOptionsAreRemovedAndUnknownOptionsAreErrors)
 {
     Options options;
     options.set("rate", "1");
@@ -122,7 +122,7 @@ TEST(Options, TakenOptionsAreRemovedAndTheRestIsAnError)
                        "did you mean 'pattern'?");
 }
 
-TEST(Options, WhenAllAreTakenThereIsNoError)
+TEST(Options, IfAllOptionsAreUsedThereIsNoError)
 {
     Options options;
     options.set("rate", "1");
@@ -130,7 +130,7 @@ TEST(Options, WhenAllAreTakenThereIsNoError)
     EXPECT_NO_THROW(options.finish("sim:"));
 }
 
-TEST(Options, PrefixedOnesAreTakenTogetherAndInOrder)
+TEST(Options, PrefixedOptionsAreTakenTogetherAndInOrder)
 {
     Options options;
     options.set("attr.b", "2");
@@ -142,7 +142,7 @@ TEST(Options, PrefixedOnesAreTakenTogetherAndInOrder)
     EXPECT_EQ(options.values().size(), 2u);
 }
 
-TEST(Options, DashesAndUnderscoresAreTheSameAndAnAliasIsTheOption)
+TEST(Options, DashesUnderscoresAndAliasesMeanTheSameOption)
 {
     Options options;
     options.set("sample-rate", "1");
@@ -170,20 +170,20 @@ TEST(Options, AnAttributesNameIsTakenLiterally)
     EXPECT_FALSE(kTable["attr."].is("attr."));
 }
 
-TEST(Options, AChoiceIsOneOfItsValues)
+TEST(Options, AChoiceAcceptsOnlyItsValues)
 {
     Options options;
     options.set("pattern", "tune");
     expect_usage_error([&] { (void)options.take(kTable["pattern"]); }, "pattern=tune",
                        "did you mean 'tone'?");
-    // Placeholders, and the synonyms of a switch, are for the reader of the value.
+    // The code that reads the value handles placeholders and the synonyms of a switch.
     options.set("on-full", "4Mi");
     options.set("direct", "yes");
     EXPECT_EQ(options.take(kTable["on-full"]), "4Mi");
     EXPECT_EQ(options.take(kTable["direct"]), "yes");
 }
 
-TEST(Registry, AnOptionOfTheOtherSideSaysSo)
+TEST(Registry, AnOptionOfTheOtherSideIsRefusedWithAHint)
 {
     Uri sink = Uri::parse("zmq:tcp://127.0.0.1:1?format=ci16_le");
     expect_usage_error([&] { detail::make_sink(sink); }, "no option 'format' as a sink",
@@ -199,7 +199,7 @@ TEST(Registry, AMistypedOptionIsFoundBeforeADeviceIsOpened)
     expect_usage_error([&] { detail::make_source(uri); }, "gian", "did you mean 'gain'?");
 }
 
-TEST(Registry, ASchemeThatCannotBeReadFromOrWrittenToSuggestsOneThatCan)
+TEST(Registry, ASchemeForOneDirectionOnlySuggestsAnotherScheme)
 {
     Uri null = Uri::parse("null:");
     expect_usage_error([&] { detail::make_source(null); }, "cannot be read from", "sim:");
@@ -217,7 +217,7 @@ TEST(Registry, AnUnknownOptionIsRefusedByTheEndpoint)
     expect_usage_error([&] { detail::make_sink(verify); }, "x");
 }
 
-TEST(Registry, ACustomEndpointIsFoundByItsSchemeAndMayReplaceAnother)
+TEST(Registry, ACustomEndpointIsFoundByItsSchemeAndCanReplaceAnother)
 {
     int made = 0;
     const Scheme mine{"mine", {}, [&](Uri&) -> std::unique_ptr<Sink> {

@@ -11,8 +11,8 @@ using namespace iio_stream;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-// Seconds as `date -u -d … +%s` prints them.
-TEST(Utc, DatesAndTimesAreRead)
+// Seconds as printed by `date -u -d … +%s`.
+TEST(Utc, DatesAndTimesAreParsed)
 {
     EXPECT_EQ(parse_utc("time", "1970-01-01"), 0);
     EXPECT_EQ(parse_utc("time", "2026-11-26T23:00"), 1'795'734'000 * kSecond);
@@ -25,7 +25,7 @@ TEST(Utc, DatesAndTimesAreRead)
     EXPECT_EQ(parse_utc("time", "1969-12-31T23:59:59.5Z"), -kSecond / 2);
 }
 
-TEST(Utc, WhatIsNoTimeIsRefusedByName)
+TEST(Utc, InvalidTimesAreRefusedByName)
 {
     for (const char* text :
          {"", "now", "2026", "2026-13-01", "2026-02-30", "2026-1-1", "2026-01-01T24:00",
@@ -40,7 +40,7 @@ TEST(Utc, WhatIsNoTimeIsRefusedByName)
     }
 }
 
-TEST(Utc, WhatIsPrintedIsReadBack)
+TEST(Utc, PrintedTimesParseBackToTheSameValue)
 {
     EXPECT_EQ(format_utc(0), "1970-01-01T00:00:00Z");
     EXPECT_EQ(format_utc(1'795'734'001 * kSecond + kSecond / 2), "2026-11-26T23:00:01.5Z");
@@ -50,7 +50,7 @@ TEST(Utc, WhatIsPrintedIsReadBack)
     EXPECT_EQ(format_utc(-1), "1969-12-31T23:59:59.999999999Z");
 }
 
-TEST(Utc, DigitsBeyondThoseAskedForAreCutOff)
+TEST(Utc, ExtraDigitsAreCutOff)
 {
     EXPECT_EQ(detail::utc_text(0, 6), "1970-01-01T00:00:00.000000Z");
     EXPECT_EQ(detail::utc_text(1'795'734'001'123'456'789, 6), "2026-11-26T23:00:01.123456Z");

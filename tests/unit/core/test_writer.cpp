@@ -27,7 +27,7 @@ void fill_block(EmptyBlock& block, std::uint64_t first)
     std::copy(data.begin(), data.end(), out.bytes().begin());
 }
 
-TEST(Writer, DeliversBlocksToEverySink)
+TEST(Writer, BlocksAreDeliveredToEverySink)
 {
     const SinkAt a = fake_sink({.may_block = true}), b = fake_sink();
     Writer writer(config_of("", {a.uri, b.uri}), kFormat);
@@ -46,7 +46,7 @@ TEST(Writer, DeliversBlocksToEverySink)
     EXPECT_TRUE(writer.ended());
 }
 
-TEST(Writer, CutsASpanIntoBlocksAndSendsTheRestAtTheEnd)
+TEST(Writer, ASpanIsCutIntoBlocksAndTheRestIsSentAtTheEnd)
 {
     const SinkAt sink = fake_sink();
     Writer writer(config_of("", {sink.uri}), kFormat);
@@ -58,15 +58,15 @@ TEST(Writer, CutsASpanIntoBlocksAndSendsTheRestAtTheEnd)
     EXPECT_EQ(writer.write(all.subspan(30'004)), data.size() - 30'004);
     EXPECT_EQ(writer.close().stats.samples, 10'000u);
     EXPECT_EQ(sink.log->bytes, data);
-    EXPECT_EQ(sink.log->blocks, 10u); // nine full ones and the rest
+    EXPECT_EQ(sink.log->blocks, 10u); // nine full blocks and the rest
 }
 
-TEST(Writer, StartsWithTheFirstBlockThatIsTakenOrWritten)
+TEST(Writer, TheFirstBlockThatIsTakenOrWrittenStartsTheStream)
 {
     const SinkAt taken = fake_sink(), written = fake_sink();
     Writer by_take(config_of("", {taken.uri}), kFormat),
         by_write(config_of("", {written.uri}), kFormat);
-    for (std::uint64_t i = 0; i < 20; ++i) { // more than there are
+    for (std::uint64_t i = 0; i < 20; ++i) { // more blocks than the pool has
         auto block = by_take.take(30s);
         ASSERT_TRUE(block);
         fill_block(*block, i * 1024);
@@ -79,7 +79,7 @@ TEST(Writer, StartsWithTheFirstBlockThatIsTakenOrWritten)
     EXPECT_EQ(written.log->bytes, ramp(0, 20 * 1024));
 }
 
-TEST(Writer, ClosingMakesAFileEvenIfNothingWasWritten)
+TEST(Writer, ClosingCreatesAFileEvenIfNothingWasWritten)
 {
     const TempDir dir;
     PipelineConfig config;
@@ -88,10 +88,10 @@ TEST(Writer, ClosingMakesAFileEvenIfNothingWasWritten)
     const Summary summary = writer.close();
     EXPECT_FALSE(summary.error);
     EXPECT_EQ(contents(dir / "a.ci16"), ramp(0, 0));
-    EXPECT_EQ(writer.close().ended, summary.ended); // once more does nothing
+    EXPECT_EQ(writer.close().ended, summary.ended); // a second close() does nothing
 }
 
-TEST(Writer, SaysWhyThereIsNoBlock)
+TEST(Writer, TheOutcomeShowsWhyThereIsNoBlock)
 {
     const SinkAt sink = fake_sink({.keeps = true});
     Writer writer(config_of("", {sink.uri}), kFormat);
@@ -103,7 +103,7 @@ TEST(Writer, SaysWhyThereIsNoBlock)
     EXPECT_EQ(writer.take(30s).outcome(), Outcome::ended);
 }
 
-TEST(Writer, WritesOnlyValuesOfItsFormatsType)
+TEST(Writer, OnlyValuesOfTheFormatsTypeAreWritten)
 {
     const SinkAt sink = fake_sink();
     Writer writer(config_of("", {sink.uri}), kFormat);
@@ -118,7 +118,7 @@ TEST(Writer, WritesOnlyValuesOfItsFormatsType)
     EXPECT_EQ(std::memcmp(sink.log->bytes.data(), samples.data(), 12'000), 0);
 }
 
-TEST(Writer, ABlockIsFilledAsValuesOfItsType)
+TEST(Writer, ABlockIsFilledWithValuesOfItsType)
 {
     const SinkAt sink = fake_sink();
     Writer writer(config_of("", {sink.uri}), kFormat);
@@ -136,7 +136,7 @@ TEST(Writer, ABlockIsFilledAsValuesOfItsType)
     EXPECT_EQ(std::memcmp(sink.log->bytes.data(), wanted.data(), wanted.size()), 0);
 }
 
-TEST(Writer, SaysHowManyBlocksTheCallerKeepsWhenNoneIsLeft)
+TEST(Writer, TheErrorStatesHowManyBlocksTheCallerHolds)
 {
     Writer writer(config_of("", {fake_sink().uri}), kFormat);
     writer.start();
@@ -175,7 +175,7 @@ TEST(Writer, TheWaitForABlockedSinkTimesOut)
     EXPECT_EQ(sink.log->bytes, data);
 }
 
-TEST(Writer, AFailingSinksErrorReachesTheWriter)
+TEST(Writer, TheErrorOfAFailingSinkReachesTheWriter)
 {
     const SinkAt sink = fake_sink({.fail_at = 3000});
     Writer writer(config_of("", {sink.uri}), kFormat);
@@ -190,7 +190,7 @@ TEST(Writer, AFailingSinksErrorReachesTheWriter)
     EXPECT_EQ(fault_of(writer.close()), Fault::storage);
 }
 
-TEST(Writer, HasNotEndedBeforeTakeHasThrownWhatEndedIt)
+TEST(Writer, AWriterHasEndedOnlyAfterTakeHasThrownTheError)
 {
     const SinkAt sink =
         fake_sink({.fail_at = 2000, .stop = [](Stop) { std::this_thread::sleep_for(300ms); }});
@@ -224,7 +224,7 @@ TEST(Writer, StopFromAnotherThreadEndsTheWait)
     EXPECT_EQ(error_of([&] { (void)writer.write(ramp(0, 1), 1s); }).code().value(), EPIPE);
 }
 
-TEST(Writer, RefusesForeignBlocksAndPartialSamples)
+TEST(Writer, ForeignBlocksAndPartialSamplesAreRefused)
 {
     Writer writer(config_of("", {fake_sink().uri}), kFormat);
     Writer other(config_of("", {fake_sink().uri}), kFormat);
@@ -236,7 +236,7 @@ TEST(Writer, RefusesForeignBlocksAndPartialSamples)
     expect_usage_error([&] { (void)writer.write(ramp(0, 2, 1)); }, "2 bytes", "");
 }
 
-TEST(Writer, ABlockOfItsLastRunIsRefusedToo)
+TEST(Writer, ABlockOfThePreviousRunIsRefused)
 {
     Writer writer(config_of("", {fake_sink().uri}), kFormat);
     writer.start();
@@ -246,7 +246,7 @@ TEST(Writer, ABlockOfItsLastRunIsRefusedToo)
     EXPECT_TRUE(writer.take(30s));
 }
 
-TEST(Writer, ItsFdServesAPollLoop)
+TEST(Writer, TheFdServesAPollLoop)
 {
     const SinkAt sink = fake_sink({.may_block = true});
     Writer writer(config_of("", {sink.uri}), kFormat);
@@ -263,7 +263,7 @@ TEST(Writer, ItsFdServesAPollLoop)
     EXPECT_EQ(sink.log->bytes, ramp(0, 500 * 1024));
 }
 
-TEST(Writer, WritesAFile)
+TEST(Writer, AWriterCanWriteAFile)
 {
     const TempDir dir;
     const std::string path = dir / "a.ci16";
@@ -276,19 +276,19 @@ TEST(Writer, WritesAFile)
     EXPECT_EQ(contents(path), ramp(0, 300'000));
 }
 
-TEST(Writer, ClosingOneThatIsBeingStoppedThrowsNothing)
+TEST(Writer, ClosingAWriterThatIsBeingStoppedDoesNotThrow)
 {
     for (int i = 0; i < 200; ++i) {
         Writer writer(config_of("", {"null:"}), kFormat);
-        writer.write(ramp(0, 100)); // less than a block, which close() would send
-        writer.stop();              // which its thread sees now, or soon
+        writer.write(ramp(0, 100)); // less than a block, which close() sends
+        writer.stop();              // the writer's thread detects it now or soon
         if (i % 2 != 0)
             std::this_thread::yield();
         EXPECT_NO_THROW((void)writer.close());
     }
 }
 
-TEST(Writer, CanBeDestroyedAtAnyMoment)
+TEST(Writer, AWriterCanBeDestroyedAtAnyMoment)
 {
     for (int i = 0; i < 30; ++i) {
         Writer writer(config_of("", {fake_sink({.may_block = i % 2 == 0}).uri}), kFormat);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What --on-gap=zero-fill makes of losses.
+// The effect of --on-gap=zero-fill on losses.
 #include "support/lossy_stream.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 using namespace std::chrono_literals;
 
-// What a perfect zero-fill makes of the ramp: zeros exactly where samples were lost.
+// The ramp after a perfect zero-fill: zeros exactly where samples were lost.
 std::vector<std::byte> filled_ramp(const LossyStream& c)
 {
     std::vector<std::byte> bytes;
@@ -23,7 +23,7 @@ std::vector<std::byte> filled_ramp(const LossyStream& c)
     return std::move(bytes) + ramp(next, c.total - next);
 }
 
-TEST(OnGapZeroFill, ZerosAreExactlyWhereTheLossWas)
+TEST(OnGapZeroFill, ZerosAreExactlyAtThePlaceOfTheLoss)
 {
     for (const bool may_block : {false, true})
         for (const std::uint64_t at : {0u, 1u, 512u, 1023u, 1024u, 1025u, 2047u, 5000u})
@@ -39,7 +39,7 @@ TEST(OnGapZeroFill, ZerosAreExactlyWhereTheLossWas)
             }
 }
 
-TEST(OnGapZeroFill, SeveralLossesInOneBlockAreFilledEach)
+TEST(OnGapZeroFill, EachOfSeveralLossesInOneBlockIsFilled)
 {
     for (const std::size_t blocks : {2u, 3u, 8u}) {
         const LossyStream c{.losses = {{.at = 1024, .samples = 1},
@@ -56,7 +56,7 @@ TEST(OnGapZeroFill, SeveralLossesInOneBlockAreFilledEach)
     }
 }
 
-TEST(OnGapZeroFill, ALossAtTheVeryEndOfABlockIsFilledAfterIt)
+TEST(OnGapZeroFill, ALossAtTheEndOfABlockIsFilledAfterIt)
 {
     const LossyStream c{
         .losses = {{.at = 1024, .samples = 100, .reported = Gap{1024, 1024, 100, 100, {}}}},
@@ -72,7 +72,7 @@ TEST(OnGapZeroFill, APossibleLossIsNotFilled)
     EXPECT_EQ(r.bytes, ramp(0, 20'000));
 }
 
-TEST(OnGapZeroFill, ALimitCountsTheZeros)
+TEST(OnGapZeroFill, ALimitIncludesTheZeros)
 {
     for (const std::uint64_t limit : {900u, 1000u, 1500u, 2999u, 3000u, 3001u, 8000u}) {
         const LossyStream c{.losses = {{.at = 1000, .samples = 2000}},
@@ -88,7 +88,8 @@ TEST(OnGapZeroFill, ALimitCountsTheZeros)
 
 TEST(OnGapZeroFill, ManySlicesOfFewBlocksFitIntoASlowSinksQueue)
 {
-    // Three or four losses in each block make five slices of it: more leases than there are blocks.
+    // Three or four losses in each block split it into up to five slices, so there are more leases
+    // than blocks.
     LossyStream c{.total = 60'000, .on_gap = OnGap::zero_fill, .block_count = 4};
     for (std::uint64_t at = 100; at + 1024 < c.total; at += 300)
         c.losses.push_back({.at = at, .samples = 1});
@@ -103,7 +104,7 @@ TEST(OnGapZeroFill, ManySlicesOfFewBlocksFitIntoASlowSinksQueue)
     EXPECT_EQ(r.bytes, filled_ramp(c));
 }
 
-TEST(OnGapZeroFill, ASinkThatKeepsItsBlocksSlowsItButDoesNotBlockIt)
+TEST(OnGapZeroFill, ASinkThatKeepsBlocksSlowsTheFillButDoesNotBlockIt)
 {
     LossyStream c{
         .losses = {{.at = 700, .samples = 10'000}}, .on_gap = OnGap::zero_fill, .block_count = 3};
@@ -119,7 +120,7 @@ TEST(OnGapZeroFill, EachBlockAndEachZeroHasTheIndexOfItsSample)
     for (const std::uint64_t at : {0u, 1u, 700u, 1024u, 2047u}) {
         const LossyResult r = stream_lossy(
             {.losses = {{at, 5000}, {at + 5000 + 3, 40}, {12'000, 1}}, .on_gap = OnGap::zero_fill});
-        std::uint64_t index = 0; // nothing is missing, so that the bytes are where they belong
+        std::uint64_t index = 0; // nothing is missing, so the bytes are in their right places
         for (const BlockInfo& info : r.infos) {
             EXPECT_EQ(info.sample_index, index) << at;
             EXPECT_TRUE(info.index_exact);

@@ -9,7 +9,8 @@ namespace {
 using namespace iio_stream;
 using namespace iio_stream::file;
 
-/// POSIX.1-2001, "ustar Header Block": the sum of its bytes, with spaces in place of the sum.
+/// POSIX.1-2001, "ustar Header Block": the checksum is the sum of the header's bytes, with spaces
+/// in place of the checksum.
 bool has_right_sum(std::string header)
 {
     const unsigned long sum = std::stoul(header.substr(148, 6), nullptr, 8);
@@ -19,7 +20,7 @@ bool has_right_sum(std::string header)
            });
 }
 
-TEST(TarHeader, AFileThatFitsHasOneHeader)
+TEST(TarHeader, ASmallFileHasOneHeader)
 {
     const std::string header = tar_header("a/a.sigmf-data", '0', 8589934591, 1);
     ASSERT_EQ(header.size(), 512u);
@@ -31,7 +32,7 @@ TEST(TarHeader, AFileThatFitsHasOneHeader)
     EXPECT_TRUE(has_right_sum(header));
 }
 
-TEST(TarHeader, AFileOf8GiBHasItsSizeInAnExtendedHeader)
+TEST(TarHeader, TheSizeOfAFileOf8GiBIsInAnExtendedHeader)
 {
     const std::string headers = tar_header("a/a.sigmf-data", '0', 8589934592, 1);
     ASSERT_EQ(headers.size(), 3 * 512u);
@@ -42,9 +43,10 @@ TEST(TarHeader, AFileOf8GiBHasItsSizeInAnExtendedHeader)
     EXPECT_EQ(headers[1024 + 156], '0');
 }
 
-TEST(TarHeader, TheLengthOfALineCountsItsOwnDigits)
+TEST(TarHeader, TheLengthOfARecordIncludesItsOwnDigits)
 {
-    // " path=" and the newline have 7 bytes: with 91 of the name the length needs a third digit.
+    // " path=" and the newline take 7 bytes. With a name of 91 bytes, the length needs a third
+    // digit.
     const std::string longer = tar_header(std::string(101, 'n'), '0', 0, 1);
     EXPECT_EQ(longer.substr(512, 9), "111 path=");
     const std::string spaced = tar_header(std::string(90, ' '), '0', 0, 1);

@@ -21,7 +21,7 @@ TEST(DataLayout, AFileWithoutHeadersIsOneRange)
 }
 
 // The example in SigMF's specification of core:header_bytes.
-TEST(DataLayout, EachChunkBeginsAfterItsHeaderAndAllBeforeIt)
+TEST(DataLayout, EachChunkBeginsAfterItsHeader)
 {
     const DataLayout layout{{{0, 4}, {500, 4}}, 0};
     EXPECT_EQ(layout.ranges(5000, 2, "a"), (Ranges{{4, 1004}, {1008, 5000}}));
@@ -29,7 +29,7 @@ TEST(DataLayout, EachChunkBeginsAfterItsHeaderAndAllBeforeIt)
     EXPECT_EQ(layout.ranges(1008, 2, "a"), (Ranges{{4, 1004}}));
 }
 
-TEST(DataLayout, TrailingBytesAreLeftOut)
+TEST(DataLayout, TrailingBytesAreExcluded)
 {
     const DataLayout layout{{{100, 8}}, 12};
     EXPECT_EQ(layout.ranges(1000, 4, "a"), (Ranges{{0, 400}, {408, 988}}));

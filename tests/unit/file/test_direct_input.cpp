@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The order of reads, and short and failed ones, with a queue that answers on command.
+// The order of reads, short reads and failed reads, with a queue that completes reads on command.
 #include "file/io/direct_input.hpp"
 #include "support/errors.hpp"
 #include "support/fake.hpp"
@@ -25,13 +25,13 @@ struct Asked {
     std::size_t tag;
 };
 
-/// Reads from memory, in the order that the test wants.
+/// Reads from memory, in the order that the test chooses.
 struct Disk {
     std::vector<std::byte> bytes;
     std::deque<Asked> asked;
     std::deque<sys::Completed> done;
     sys::Event news;
-    std::size_t most = 0; ///< in flight at one time
+    std::size_t most = 0; ///< the largest number of reads in flight at once
 
     void answer(std::size_t which, std::ptrdiff_t limit = PTRDIFF_MAX)
     {
@@ -90,7 +90,7 @@ private:
 };
 
 struct DirectInput : testing::Test {
-    /// With that many samples of four bytes.
+    /// Opens a file with `samples` samples of four bytes.
     void open(std::uint64_t samples, bool loop = false, bool staged = false,
               std::size_t block_size = 4096, std::size_t depth = 4,
               std::optional<std::vector<file::ByteRange>> ranges = {})
@@ -118,19 +118,19 @@ struct DirectInput : testing::Test {
         const auto some = data.bytes().first(got.order->bytes);
         read.insert(read.end(), some.begin(), some.end());
     }
-    /// Until the end, or that many bytes.
+    /// Reads until the end, or until at least `most` bytes have arrived.
     void read_all(std::size_t most = SIZE_MAX)
     {
         for (bool ended = false; !ended && read.size() < most;) {
             submit();
             if (!disk.asked.empty())
-                disk.answer(disk.asked.size() - 1); // the last one first
+                disk.answer(disk.asked.size() - 1); // the latest read first
             Got got = input->take();
             ended = got.ended;
             if (got.order)
                 keep(got);
             else if (disk.asked.empty() && disk.done.empty() && !ended)
-                FAIL() << "nothing is under way";
+                FAIL() << "no read is in flight";
         }
     }
 
@@ -143,7 +143,7 @@ struct DirectInput : testing::Test {
     std::vector<std::byte> read;
 };
 
-TEST_F(DirectInput, ReadingBeginsWithTheFirstBlockAndGoesAsDeepAsAsked)
+TEST_F(DirectInput, ReadingBeginsWithTheFirstBlockAndKeepsDepthReadsInFlight)
 {
     open(100'000);
     submit(1);
@@ -153,7 +153,7 @@ TEST_F(DirectInput, ReadingBeginsWithTheFirstBlockAndGoesAsDeepAsAsked)
     EXPECT_EQ(input->pending(), 8u);
     disk.answer(0);
     EXPECT_TRUE(input->take().order);
-    EXPECT_EQ(disk.asked.size(), 4u); // the next one took its place
+    EXPECT_EQ(disk.asked.size(), 4u); // the next read takes its place
     while (!disk.asked.empty())
         disk.answer(0);
 }
@@ -178,7 +178,7 @@ TEST_F(DirectInput, ReadsCompletedOutOfOrderAreDeliveredInOrder)
     EXPECT_TRUE(input->take().ended);
 }
 
-TEST_F(DirectInput, AnyLengthOfFileAndBlockIsReadWhole)
+TEST_F(DirectInput, FilesAndBlocksOfAnyLengthAreReadCompletely)
 {
     for (const std::size_t block : {4096u, 512u, 520u, 1536u, 4u})
         for (const bool staged : {false, true})
@@ -207,7 +207,7 @@ TEST_F(DirectInput, ALoopHasNoSeam)
         }
 }
 
-TEST_F(DirectInput, OnlyTheRangesOfSamplesAreRead)
+TEST_F(DirectInput, OnlyTheSampleRangesAreRead)
 {
     using Chunks = std::vector<file::ByteRange>;
     const std::vector<Chunks> cases{{{4, 1004}, {1008, 20'000}},
@@ -239,7 +239,7 @@ TEST_F(DirectInput, OnlyTheRangesOfSamplesAreRead)
 
 TEST_F(DirectInput, AlignedBlocksAreReadInPlace)
 {
-    open(2048, true); // two blocks, repeatedly
+    open(2048, true); // two blocks, read repeatedly
     submit();
     for (const Asked& one : disk.asked)
         EXPECT_EQ(one.data.size(), 4096u);
@@ -285,7 +285,7 @@ TEST_F(DirectInput, DataReadBeforeAnErrorIsDeliveredFirst)
     EXPECT_NE(std::string(error.what()).find("byte 8192"), std::string::npos) << error.what();
 }
 
-TEST_F(DirectInput, AFileTruncatedMeanwhileIsAnError)
+TEST_F(DirectInput, AFileThatIsTruncatedDuringTheReadsIsAnError)
 {
     for (const std::size_t left : {8192u, 8292u, 9000u}) {
         open(4096);
@@ -312,7 +312,7 @@ TEST_F(DirectInput, AFileTruncatedMeanwhileIsAnError)
     }
 }
 
-TEST_F(DirectInput, ACountedStreamReadsNoFurther)
+TEST_F(DirectInput, AStreamWithALimitReadsNoFurther)
 {
     open(4096);
     input->submit(std::move(*pool->take()), 4096);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Short, empty and failed writes, with a queue that answers on command.
+// Short, empty and failed writes, with a queue that completes writes on command.
 #include "file/io/direct_output.hpp"
 #include "support/errors.hpp"
 #include "support/fake.hpp"
@@ -26,15 +26,15 @@ struct Wanted {
     std::size_t tag;
 };
 
-/// Writes to memory, in the order and the portions that the test wants.
+/// Writes to memory, in the order and in the portions that the test chooses.
 struct Platter {
     std::vector<std::byte> bytes;
     std::deque<Wanted> wanted;
     std::deque<sys::Completed> done;
-    std::vector<std::size_t> allocations; ///< their tags
+    std::vector<std::size_t> allocations; ///< the tags of the allocation requests
     sys::Event news;
-    std::uint64_t written = 0; ///< bytes, those that were written twice counted twice
-    std::size_t at_once = 0;   ///< bytes of each write completed unasked; 0 = none
+    std::uint64_t written = 0; ///< bytes; those written twice count twice
+    std::size_t at_once = 0;   ///< bytes of each write that complete at once; 0 = none
 
     void take(std::size_t which, std::size_t limit = SIZE_MAX)
     {
@@ -120,7 +120,7 @@ struct ScriptedOutput : testing::Test {
                                                       std::make_unique<PlatterQueue>(platter));
         output->start();
     }
-    /// A block of the ramp's next bytes.
+    /// Submits a block with the next bytes of the ramp.
     void submit(std::size_t bytes = kBlock)
     {
         ASSERT_TRUE(output->ready());
@@ -135,7 +135,7 @@ struct ScriptedOutput : testing::Test {
         position += bytes;
         output->submit(std::move(block).fill(info));
     }
-    /// That the file holds everything submitted, each byte in its place.
+    /// Checks that the file holds everything that was submitted, with each byte in its place.
     void expect_whole()
     {
         EXPECT_EQ(output->valid(), position);
@@ -181,14 +181,14 @@ TEST_F(ScriptedOutput, AShortWriteResumesWhereItEnded)
     ASSERT_EQ(platter.wanted.size(), 2u);
     EXPECT_EQ(platter.wanted.back().offset, 1024u);
     EXPECT_EQ(platter.wanted.back().data.size(), kBlock - 1024);
-    platter.take(0); // the block after it
+    platter.take(0); // the next block
     output->service();
     EXPECT_EQ(output->valid(), 0u);
     EXPECT_EQ(output->pending(), 2u);
     platter.take(0);
     output->service();
     EXPECT_EQ(output->pending(), 0u);
-    EXPECT_EQ(platter.written, 2 * kBlock); // no byte twice
+    EXPECT_EQ(platter.written, 2 * kBlock); // no byte was written twice
     expect_whole();
 }
 
@@ -217,10 +217,10 @@ TEST_F(ScriptedOutput, WritesInPortionsOfAnySizeComplete)
             for (const std::size_t bytes : {kBlock, kBlock, tail})
                 submit(bytes);
             for (int turns = 0; !platter.wanted.empty() && turns < 100; ++turns) {
-                platter.take(platter.wanted.size() - 1, portion); // the last one first
+                platter.take(platter.wanted.size() - 1, portion); // the latest write first
                 output->service();
             }
-            platter.at_once = portion; // the tail, which finish() writes and waits for
+            platter.at_once = portion; // for the tail, which finish() writes and waits for
             output->finish(Stop::drain);
             expect_whole();
         }
@@ -243,7 +243,7 @@ TEST_F(ScriptedOutput, AnInterruptedWriteIsRetried)
     }
 }
 
-TEST_F(ScriptedOutput, AWriteOfNothingIsAFullDisk)
+TEST_F(ScriptedOutput, AWriteOfZeroBytesIsReportedAsAFullDisk)
 {
     open();
     submit();
@@ -255,29 +255,30 @@ TEST_F(ScriptedOutput, AWriteOfNothingIsAFullDisk)
     EXPECT_EQ(error.operation(), "write");
 }
 
-// The first portion may end within a sector; no more of that sector is no progress.
-TEST_F(ScriptedOutput, AWriteThatMakesNoProgressIsAFullDisk)
+// The first portion can end within a sector. If the next one ends at the same place, there is no
+// progress.
+TEST_F(ScriptedOutput, AWriteThatMakesNoProgressIsReportedAsAFullDisk)
 {
     open();
     submit();
     platter.take(0, 600);
     output->service();
-    platter.take(0, 88); // up to byte 600 again
+    platter.take(0, 88); // ends at byte 600 again
     const Error error = error_of([&] { output->service(); });
     EXPECT_EQ(error.code().value(), ENOSPC);
     output->finish(Stop::abort);
     EXPECT_EQ(output->valid(), 600u);
 }
 
-TEST_F(ScriptedOutput, AfterAFailedWriteOnlyWhatItWroteIsValidAndNothingAfterIt)
+TEST_F(ScriptedOutput, AfterAFailedWriteOnlyTheBytesBeforeTheFailureAreValid)
 {
     open();
     for (int i = 0; i < 3; ++i)
         submit();
-    platter.take(1); // the second
+    platter.take(1); // the second block
     platter.take(0, 1000);
     output->service();
-    platter.fail(1, EIO); // the rest of the first
+    platter.fail(1, EIO); // the rest of the first block
     EXPECT_EQ(error_of([&] { output->service(); }).code().value(), EIO);
     platter.take(0);
     output->finish(Stop::abort);

@@ -15,7 +15,7 @@ namespace {
 using namespace iio_stream;
 using namespace iio_stream::test;
 
-/// The first time that a file is locked whose name ends like this.
+/// Returns a condition that accepts the locking of a file whose name ends with `suffix`.
 auto when_locked(const std::string& suffix)
 {
     return [suffix](const std::string& file, int operation) {
@@ -23,7 +23,7 @@ auto when_locked(const std::string& suffix)
     };
 }
 
-/// The first time that it is unlocked, whether it still has that name or none.
+/// Returns a condition that accepts the unlocking of such a file, even if it has been deleted.
 auto when_unlocked(const std::string& suffix)
 {
     return [suffix](const std::string& file, int operation) {
@@ -42,7 +42,7 @@ file::Json global_of(const std::string& path)
     return file::load_metadata(path)["global"];
 }
 
-TEST(FileLock, AFileThatIsReplacedBeforeItIsLockedIsNotTheOneThatIsRecorded)
+TEST(FileLock, AFileThatIsReplacedBeforeItIsLockedIsNotRecordedTo)
 {
     const TempDir dir;
     write_text(dir / "a.ci16", "old");
@@ -57,7 +57,7 @@ TEST(FileLock, AFileThatIsReplacedBeforeItIsLockedIsNotTheOneThatIsRecorded)
     EXPECT_EQ(text_in(dir / "moved.ci16"), "old");
 }
 
-TEST(FileLock, AFileThatIsRemovedBeforeItIsLockedIsMadeAgain)
+TEST(FileLock, AFileThatIsRemovedBeforeItIsLockedIsCreatedAgain)
 {
     const TempDir dir;
     write_text(dir / "a.ci16", "old");
@@ -69,7 +69,7 @@ TEST(FileLock, AFileThatIsRemovedBeforeItIsLockedIsMadeAgain)
     EXPECT_EQ(contents(dir / "a.ci16"), ramp(0, 10));
 }
 
-TEST(FileLock, ANewFileToWhichAnotherRecorderWroteBeforeItIsLockedIsNotReplaced)
+TEST(FileLock, AFileThatAnotherRecorderWroteBeforeTheLockIsNotReplaced)
 {
     const TempDir dir;
     const FlockHook hook(when_locked("/a.ci16"), [&] {
@@ -100,7 +100,7 @@ TEST(FileLock, ARecordingIsLockedUntilItsMetadataAreComplete)
     }
 }
 
-TEST(FileLock, ARecordingThatIsBeingMadeIsBeingRecorded)
+TEST(FileLock, ARecordingIsBusyWhileItIsBeingCreated)
 {
     const TempDir dir;
     std::optional<Error> error;
@@ -117,7 +117,7 @@ TEST(FileLock, ARecordingThatIsBeingMadeIsBeingRecorded)
     EXPECT_TRUE(check_recording(dir / "x").problems.empty());
 }
 
-TEST(FileLock, AStreamThatFailsBeforeItBeginsRemovesNothingOfTheNextRecording)
+TEST(FileLock, AFailedStreamRemovesNothingOfTheNextRecording)
 {
     const TempDir dir;
     FakeSink::Script bad;
@@ -142,7 +142,7 @@ TEST(FileLock, AStreamThatFailsBeforeItBeginsRemovesNothingOfTheNextRecording)
     EXPECT_TRUE(check_recording(dir / "x").problems.empty());
 }
 
-TEST(FileLock, ARecordingThatIsFinishedBeforeRecoverLocksItIsLeftAsItIs)
+TEST(FileLock, ARecordingThatIsFinishedBeforeRecoverLocksItIsUnchanged)
 {
     const TempDir dir;
     (void)write_samples(recorder_of(dir / "x", ""), 1000);

@@ -5,7 +5,7 @@
 
 using namespace iio_stream;
 
-TEST(IoSettings, RequestsInFlightCarryNoMoreThanTheStreamsBlocksDo)
+TEST(IoSettings, TheDepthIsLimitedByTheTotalSizeOfTheBlocks)
 {
     file::IoSettings settings;
     EXPECT_EQ(settings.depth_for(1 << 20, 80'000), 4U);

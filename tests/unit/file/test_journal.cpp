@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is written next to a recording, in case it is interrupted.
+// The journal that is written next to a recording, in case of an interruption.
 #include "file/journal/journal.hpp"
 #include "file/journal/journal_reader.hpp"
 #include "support/errors.hpp"
@@ -25,7 +25,7 @@ std::string text_of_journal(const TempDir& dir)
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-TEST(Journal, AFailedWriteIsMadeUpFor)
+TEST(Journal, AFailedWriteIsRepeated)
 {
     const TempDir dir;
     Journal journal(dir / "j", 4, 0, true);
@@ -62,7 +62,7 @@ TEST(Journal, TooManyLossesAreMergedAndWrittenBeforeTheirSamples)
     EXPECT_EQ(left.losses.back().gap.offset_max, 4999u);
 }
 
-TEST(Journal, SettledLossesAreWrittenBeforeTheBytes)
+TEST(Journal, FinalLossesAreWrittenBeforeTheBytes)
 {
     const TempDir dir;
     Journal journal(dir / "j", 4, 0, true);
@@ -88,7 +88,7 @@ TEST(Journal, TheStartAndTheEndAreWrittenImmediately)
     EXPECT_FALSE(std::filesystem::exists(dir / "j"));
 }
 
-TEST(Journal, AnnouncementsAreInItAndTheLastOneHolds)
+TEST(Journal, TheLastOfSeveralAnnouncementsApplies)
 {
     const TempDir dir;
     Journal journal(dir / "j", 4, 1, true);

@@ -14,7 +14,7 @@ class Losses : public ::testing::Test {
 protected:
     Losses() { log_.begin(test::kSample, 1e6, false, false); }
 
-    /// A block of the stream; `lost` samples before it are in its index.
+    /// Notes a block of the stream. Its index includes `lost` samples that were lost before it.
     void note(std::uint64_t number, std::uint64_t lost, std::vector<Gap> gaps = {},
               std::uint64_t losses_final = kUnknown)
     {
@@ -29,7 +29,7 @@ protected:
         log_.note(std::move(*pool_.take()).fill(info));
     }
 
-    /// Zeros before a block of the stream, from that index on.
+    /// Notes zeros before a block of the stream, from `index` on.
     void zeros(std::uint64_t number, std::uint64_t index, std::uint64_t samples)
     {
         BlockInfo info;
@@ -44,10 +44,10 @@ protected:
     LossLog log_;
 };
 
-TEST_F(Losses, ALossInADroppedBlockIsWhereTheBlockWouldHaveBeen)
+TEST_F(Losses, ALossInADroppedBlockIsAtThePlaceOfThatBlock)
 {
     note(0, 0);
-    note(2, 10); // the one between has reported a loss of 10
+    note(2, 10); // the block between them has reported a loss of 10 samples
     ASSERT_EQ(log_.outcome().losses.size(), 2u);
     std::uint64_t lost = 0;
     for (const Loss& loss : log_.outcome().losses) {
@@ -58,13 +58,13 @@ TEST_F(Losses, ALossInADroppedBlockIsWhereTheBlockWouldHaveBeen)
     EXPECT_EQ(lost, kBlock + 10);
 }
 
-TEST_F(Losses, ALossInABlockDroppedBetweenTwoFilesIsNotInTheFirstIndexAsWell)
+TEST_F(Losses, ALossInABlockDroppedBetweenTwoFilesIsCountedOnce)
 {
     note(0, 0);
     LossLog before = log_;
     log_.begin(test::kSample, 1e6, false, false);
     log_.follow(before);
-    note(2, 10); // the one between has reported a loss of 10
+    note(2, 10); // the block between them has reported a loss of 10 samples
     std::uint64_t lost = 0;
     for (const Loss& loss : log_.outcome().losses)
         lost += loss.gap.lost_min;
@@ -72,31 +72,31 @@ TEST_F(Losses, ALossInABlockDroppedBetweenTwoFilesIsNotInTheFirstIndexAsWell)
     EXPECT_EQ(log_.outcome().first_index, kBlock);
 }
 
-TEST_F(Losses, SettledCountsTheFilesSamples)
+TEST_F(Losses, LossesFinalBeforeCountsTheSamplesOfTheFile)
 {
     note(0, 0);
     EXPECT_EQ(log_.losses_final_before(), kBlock);
     note(1, 0, {}, kBlock + 3);
     EXPECT_EQ(log_.losses_final_before(), kBlock + 3);
-    note(3, 0, {}, 2 * kBlock); // a block was dropped: it is at its place, or before
+    note(3, 0, {}, 2 * kBlock); // a block was dropped: the position is at its place or before
     EXPECT_LE(log_.losses_final_before(), 2 * kBlock);
     EXPECT_GE(log_.losses_final_before(), kBlock + 3);
     note(4, 0, {}, 5 * kBlock - 1);
     EXPECT_EQ(log_.losses_final_before(), 4 * kBlock - 1);
 }
 
-TEST_F(Losses, SettledAccountsForZeros)
+TEST_F(Losses, LossesFinalBeforeIncludesZeros)
 {
     log_.begin(test::kSample, 1e6, false, true);
     note(0, 0, {}, kBlock - 1);
     zeros(1, kBlock, kBlock);
     note(1, kBlock, {}, kBlock - 1); // the last sample before the zeros
     EXPECT_LE(log_.losses_final_before(), kBlock - 1);
-    note(2, kBlock, {}, kBlock + 1); // the second one after them
+    note(2, kBlock, {}, kBlock + 1); // the second sample after them
     EXPECT_EQ(log_.losses_final_before(), 2 * kBlock + 1);
 }
 
-TEST_F(Losses, ALossThatMayBeInDroppedBlocksBeginsAfterThem)
+TEST_F(Losses, ALossThatCanBeInDroppedBlocksBeginsAfterThem)
 {
     note(0, 0);
     note(2, 0, {{kBlock + 5, 2 * kBlock + 7, 3, 3, Evidence::starvation}});
@@ -121,7 +121,7 @@ TEST_F(Losses, DropsAfterTheLastBlockAreAtTheEnd)
     EXPECT_EQ(loss.gap.lost_min, 700u);
 }
 
-TEST_F(Losses, ACaptureHasTheTimeOfItsFirstSampleHoweverEarlyTheLossWasReported)
+TEST_F(Losses, ACaptureHasTheTimeOfItsFirstSampleHoweverEarlyTheReport)
 {
     log_.begin(test::kSample, 1e6, true, false);
     constexpr std::int64_t kStart = 1'000'000'000'000, kSampleNs = 1000;
@@ -153,14 +153,14 @@ TEST_F(Losses, ACaptureHasTheTimeOfItsFirstSampleHoweverEarlyTheLossWasReported)
     EXPECT_LE(std::abs(losses[1].utc_ns - taken(until + 7)), kSampleNs);
 }
 
-TEST_F(Losses, ADroppedBlocksPossibleLossIsReportedWithIt)
+TEST_F(Losses, APossibleLossInADroppedBlockIsReportedWithTheDrop)
 {
     note(0, 0);
     BlockInfo info;
     info.bytes = test::kBytes;
     info.sequence = 2;
     info.position = info.sample_index = 2 * kBlock;
-    info.index_exact = false; // the one between has reported a possible loss
+    info.index_exact = false; // the block between them has reported a possible loss
     log_.note(std::move(*pool_.take()).fill(info));
     ASSERT_EQ(log_.outcome().losses.size(), 2u);
     EXPECT_EQ(log_.outcome().losses[0].gap.lost_min, kBlock);
@@ -172,7 +172,7 @@ TEST_F(Losses, DroppedZerosAreMissingLikeSamples)
 {
     log_.begin(test::kSample, 1e6, false, true);
     note(0, 0);
-    zeros(1, kBlock + 300, 200); // of 700, the first 300 and the last 200 of which were dropped
+    zeros(1, kBlock + 300, 200); // of 700 zeros, the first 300 and the last 200 were dropped
     note(1, 700, {{kBlock, kBlock, 700, 700, Evidence::counter}});
     const auto& losses = log_.outcome().losses;
     ASSERT_EQ(losses.size(), 3u);
@@ -186,7 +186,7 @@ TEST_F(Losses, DroppedZerosAreMissingLikeSamples)
     EXPECT_EQ(losses[2].gap.lost_max, 200u);
 }
 
-TEST_F(Losses, WhatZerosCannotReplaceIsAPossibleLossAtTheirPlace)
+TEST_F(Losses, ALossThatZerosCannotReplaceIsAPossibleLossAtTheirPlace)
 {
     log_.begin(test::kSample, 1e6, false, true);
     note(0, 0);

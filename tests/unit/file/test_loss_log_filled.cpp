@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Zeros, drops and seams in any order: each sample of each file is where the file says.
+// Zeros, drops and part boundaries in any order: each sample is where the log of its file places
+// it.
 #include "file/sigmf/loss_log.hpp"
 #include "support/blocks.hpp"
 
@@ -13,12 +14,12 @@ namespace {
 
 using Random = std::mt19937;
 
-/// A recording by a sink that drops, some of a stream in which zeros replace what was lost.
+/// A recording by a sink that drops blocks of a stream in which zeros replace lost samples.
 class DroppedZeros {
 public:
     explicit DroppedZeros(unsigned seed) : random_(seed) { begin(); }
 
-    /// The next block or zeros of the stream, recorded or dropped.
+    /// Records or drops the next block, or the next zeros, of the stream.
     void go_on()
     {
         const std::uint64_t samples = 1 + random_() % 900;
@@ -78,10 +79,10 @@ private:
     BlockPool pool_ = test::pool_of(1);
     std::unique_ptr<LossLog> log_;
     std::uint64_t index_ = 0, position_ = 0, sequence_ = 0;
-    std::vector<Place> places_; ///< what is in the file, and where it belongs
+    std::vector<Place> places_; ///< the contents of the file, and their indices
 };
 
-TEST(LossesFilled, EachSampleIsWhereTheFileSaysWhateverWasDropped)
+TEST(LossesFilled, EachSampleHasTheRightIndexWhateverWasDropped)
 {
     for (unsigned seed = 0; seed < 200; ++seed) {
         SCOPED_TRACE(seed);

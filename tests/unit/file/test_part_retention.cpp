@@ -15,7 +15,7 @@ using namespace iio_stream::test;
 
 constexpr std::int64_t kRetentionSecondNs = 1'000'000'000;
 
-/// A part that is closed, of 100 bytes.
+/// A closed part of 100 bytes.
 class ClosedPart final : public file::Part {
 public:
     ClosedPart(const TempDir& dir, const std::string& name) : name_(dir / name)
@@ -68,7 +68,7 @@ struct RecordedParts {
     file::PartRetention retention;
 };
 
-TEST(PartRetention, TheOldestGoInTheOrderInWhichTheyWereAddedWhateverTheirNamesAre)
+TEST(PartRetention, TheOldestPartsAreRemovedInTheOrderOfAdditionNotByName)
 {
     RecordedParts recording("last:250");
     for (const char* name : {"f", "a", "e"})
@@ -91,7 +91,7 @@ TEST(PartRetention, TheNewestPartAlwaysStays)
     EXPECT_EQ(recording.there(), "b");
 }
 
-TEST(PartRetention, TheAgeIsCountedFromTheNewestPart)
+TEST(PartRetention, TheAgeIsMeasuredFromTheNewestPart)
 {
     RecordedParts recording("last:2s");
     for (const std::int64_t second : {1, 2, 3})
@@ -101,7 +101,7 @@ TEST(PartRetention, TheAgeIsCountedFromTheNewestPart)
     EXPECT_EQ(recording.there(), "cd");
 }
 
-TEST(PartRetention, APartThatWasMovedAwayIsNoFailureAndNotCounted)
+TEST(PartRetention, APartThatWasMovedAwayIsNotAFailureAndNotCounted)
 {
     RecordedParts recording("last:150");
     recording.add("a");
@@ -109,7 +109,7 @@ TEST(PartRetention, APartThatWasMovedAwayIsNoFailureAndNotCounted)
     recording.add("b");
     EXPECT_EQ(recording.retention.report()["removed"], 0);
     EXPECT_EQ(recording.bytes, 100U);
-    EXPECT_TRUE(std::filesystem::exists(recording.dir / "a.sigmf-meta")) << "it may be next";
+    EXPECT_TRUE(std::filesystem::exists(recording.dir / "a.sigmf-meta")) << "it can be moved next";
     recording.retention.check();
 }
 
@@ -132,7 +132,7 @@ TEST(PartRetention, AReplacedFileStaysAndIsReportedOnceUntilItIsGone)
     recording.retention.check();
 }
 
-TEST(PartRetention, APartWithASecondNameIsRemoved)
+TEST(PartRetention, APartWithASecondHardLinkIsRemoved)
 {
     RecordedParts recording("last:150");
     recording.add("a");
@@ -142,13 +142,13 @@ TEST(PartRetention, APartWithASecondNameIsRemoved)
     EXPECT_TRUE(std::filesystem::exists(recording.dir / "saved"));
 }
 
-TEST(RetentionRule, RefusesWhatIsNoRuleWithTheWayOut)
+TEST(RetentionRule, AnInvalidRuleIsRefusedWithAHint)
 {
     for (const char* text :
          {"", "some", "last", "last:", "last:x", "last:-1", "last:xs", "last:5x"}) {
         const Error error = error_of([&] { file::RetentionRule{text}; });
         EXPECT_EQ(error.fault(), Fault::usage);
-        EXPECT_EQ(error.detail(), std::string("keep=") + text + " is no rule");
+        EXPECT_EQ(error.detail(), std::string("keep=") + text + " is not a valid rule");
         EXPECT_FALSE(error.hint().empty());
     }
     EXPECT_EQ(file::RetentionRule("last:5M").bytes(), 5'000'000U);

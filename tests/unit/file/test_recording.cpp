@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Finished recordings, checked.
+// Checks of finished recordings.
 #include "iio_stream/recording.hpp"
 #include "support/errors.hpp"
 #include "support/recordings.hpp"
@@ -14,7 +14,7 @@ namespace {
 using namespace iio_stream;
 using namespace iio_stream::test;
 
-TEST(Recording, AValidOneHasNoProblems)
+TEST(Recording, AValidRecordingHasNoProblems)
 {
     const TempDir dir;
     record(dir / "x", {{1000, 50}, {3000, 5, Gap{2950, 2950, 0, 100, Evidence::starvation}}});
@@ -44,7 +44,7 @@ TEST(Recording, ProblemsAreNamed)
     edit(meta, "/annotations/0/core:sample_start", 10'001);
     EXPECT_NE(only_problem(dir / "x").find("annotations[0]"), std::string::npos);
     write_text(meta, good);
-    edit(meta, "/captures/1/core:sample_start", 9950); // the file has 9950
+    edit(meta, "/captures/1/core:sample_start", 9950); // the file has 9950 samples
     EXPECT_NE(only_problem(dir / "x").find("captures[1]"), std::string::npos);
     write_text(meta, good);
     ASSERT_EQ(::truncate(data.c_str(), 4000), 0);
@@ -70,7 +70,7 @@ TEST(Recording, AHashIsAddedOnceAndCheckedAfterwards)
     EXPECT_NE(r.problems.at(0).find("core:sha512"), std::string::npos);
 }
 
-TEST(Recording, RawSamplesHaveAWholeSize)
+TEST(Recording, ARawFileMustContainWholeSamples)
 {
     const TempDir dir;
     write_file(dir / "a.ci16", ramp(0, 100));
@@ -96,7 +96,7 @@ TEST(Recording, AFifoInPlaceOfMetadataIsNotARecording)
     EXPECT_EQ(error_of([&] { (void)recover_recording(dir / "x"); }).code().value(), EINVAL);
 }
 
-TEST(Recording, ItsPatternIsVerifiedFromItsPositionInTheStream)
+TEST(Recording, ThePatternIsVerifiedFromThePositionInTheStream)
 {
     Recording part;
     EXPECT_EQ(verify_sink(part, "ramp"), "verify:ramp?first=0&first_exact=on");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Interrupted recordings, recovered.
+// Recovery of interrupted recordings.
 #include "iio_stream/recording.hpp"
 #include "support/errors.hpp"
 #include "support/recordings.hpp"
@@ -24,8 +24,8 @@ TEST(Recover, DataAfterTheFirstHoleIsKeptInASeparateFile)
     interrupt(dir, "{\"iio_stream_journal\":1,\"sample_bytes\":4}\n{\"bytes\":4096}\n");
     const std::string data = dir / "x.sigmf-data";
     if (!sys::reports_holes(data))
-        GTEST_SKIP() << "the file system of temporary files knows no holes";
-    { // a request that overtook the ones before it, and room that was reserved
+        GTEST_SKIP() << "the temporary directory's file system reports no holes";
+    { // a write that completed before earlier ones, and reserved space
         const sys::UniqueFd fd = sys::open_file(data, O_WRONLY);
         ASSERT_EQ(::pwrite(fd.get(), "late", 4, 1 << 20), 4);
         ASSERT_EQ(::ftruncate(fd.get(), 32 << 20), 0);
@@ -60,7 +60,7 @@ TEST(Recover, UserEditsToTheMetadataArePreserved)
     ASSERT_EQ(m["captures"].size(), 4u);
     EXPECT_EQ(m["captures"][1]["core:frequency"], 2e6);
     EXPECT_EQ(m["captures"][2]["core:sample_start"], 2000);
-    EXPECT_EQ(m["captures"][2]["core:frequency"], 2e6); // as the one that it goes on with
+    EXPECT_EQ(m["captures"][2]["core:frequency"], 2e6); // like the capture that it continues
     EXPECT_EQ(m["captures"][2]["core:global_index"], 2007);
     EXPECT_EQ(m["captures"][3]["core:frequency"], 3e6);
     EXPECT_EQ(m["annotations"][0]["core:label"], "mine");
@@ -68,7 +68,7 @@ TEST(Recover, UserEditsToTheMetadataArePreserved)
     EXPECT_TRUE(check_recording(dir / "x").problems.empty());
 }
 
-TEST(Recover, FollowsNoLinkAndNoForeignDataset)
+TEST(Recover, SymbolicLinksAndForeignDatasetsAreNotFollowed)
 {
     const TempDir dir;
     write_file(dir / "precious", ramp(0, 100));
@@ -86,7 +86,8 @@ TEST(Recover, FollowsNoLinkAndNoForeignDataset)
     EXPECT_EQ(contents(dir / "precious"), ramp(0, 100));
 }
 
-// Killed when the data file was closed, its journal gone, and the metadata not concluded yet.
+// The recorder was killed after it had closed the data file and removed the journal, but before it
+// completed the metadata.
 TEST(Recover, LossesInTheMetadataArePreserved)
 {
     for (const char* journal :
@@ -106,7 +107,7 @@ TEST(Recover, LossesInTheMetadataArePreserved)
     }
 }
 
-TEST(Recover, SpaceReservedAndNeverWrittenIsCutOff)
+TEST(Recover, ReservedSpaceThatWasNeverWrittenIsCutOff)
 {
     const TempDir dir;
     for (const char* journal :
@@ -118,10 +119,10 @@ TEST(Recover, SpaceReservedAndNeverWrittenIsCutOff)
         const bool sparse = ::lseek(fd, 0, SEEK_HOLE) < (32 << 20);
         ::close(fd);
         if (!sparse)
-            GTEST_SKIP() << "the file system of temporary files knows no holes";
+            GTEST_SKIP() << "the temporary directory's file system reports no holes";
         const Recovery done = recover_recording(dir / "x");
         EXPECT_GE(done.bytes, 40'000u);
-        EXPECT_LT(done.bytes, 40'000u + 65'536u); // holes begin with a page
+        EXPECT_LT(done.bytes, 40'000u + 65'536u); // holes begin at page boundaries
         EXPECT_TRUE(check_recording(dir / "x").problems.empty());
         std::filesystem::remove(data);
         std::filesystem::remove(dir / "x.sigmf-meta");
@@ -134,7 +135,7 @@ TEST(Recover, HolesInAFinishedRecordingAreSamples)
     const std::string data = dir / "x.sigmf-data";
     record(dir / "x");
     ASSERT_EQ(::truncate(data.c_str(), 0), 0);
-    ASSERT_EQ(::truncate(data.c_str(), 40'000), 0); // as cp --sparse would make it of zeros
+    ASSERT_EQ(::truncate(data.c_str(), 40'000), 0); // as `cp --sparse` does for zeros
     EXPECT_FALSE(recover_recording(dir / "x").needed);
     EXPECT_EQ(std::filesystem::file_size(data), 40'000u);
 }

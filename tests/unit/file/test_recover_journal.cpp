@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the journal says of an interrupted recording.
+// The contribution of the journal to the recovery of a recording.
 #include "file/journal/journal_reader.hpp"
 #include "iio_stream/recording.hpp"
 #include "support/errors.hpp"
@@ -36,12 +36,12 @@ TEST(RecoverByJournal, WithoutAJournalAllWholeSamplesAreKept)
     EXPECT_EQ(m["global"]["iio_stream:state"], "recovered");
     EXPECT_EQ(m["annotations"].back()["core:label"], "interrupted");
     EXPECT_EQ(m["annotations"][0]["core:label"],
-              "possible gap"); // what the journal knew of is lost
+              "possible gap"); // without the journal, its losses are unknown
     EXPECT_EQ(m["annotations"][0]["core:sample_count"], 1000u);
     EXPECT_FALSE(recover_recording(dir / "x").needed);
 }
 
-TEST(RecoverByJournal, TheJournalSaysHowFarTheSamplesGoAndWhatWasLost)
+TEST(RecoverByJournal, TheJournalStatesTheLengthAndTheLosses)
 {
     const TempDir dir;
     interrupt(dir, "{\"iio_stream_journal\":1,\"sample_bytes\":4}\n{\"bytes\":8000}\n"
@@ -50,8 +50,8 @@ TEST(RecoverByJournal, TheJournalSaysHowFarTheSamplesGoAndWhatWasLost)
                    "{\"gap\":[6000,6000,3,3,\"counter\"]}\n{\"bytes\":24");
     const Recovery done = recover_recording(dir / "x.sigmf-data");
     if (!sys::reports_holes(dir / "x"))
-        GTEST_SKIP() << "the file system of temporary files knows no holes";
-    EXPECT_EQ(done.bytes, 40'000u); // all that is there, whatever the journal had come to
+        GTEST_SKIP() << "the temporary directory's file system reports no holes";
+    EXPECT_EQ(done.bytes, 40'000u); // all bytes, even those that the journal had not reached
     EXPECT_EQ(done.bytes_before, 40'000u);
     EXPECT_EQ(done.tail, "");
     EXPECT_EQ(contents(dir / "x.sigmf-data"), ramp(0, 10'000));
@@ -59,11 +59,11 @@ TEST(RecoverByJournal, TheJournalSaysHowFarTheSamplesGoAndWhatWasLost)
     const Recording r = check_recording(dir / "x");
     EXPECT_TRUE(r.problems.empty()) << r.problems[0];
     EXPECT_EQ(r.gaps.certain, 2u);
-    EXPECT_EQ(r.gaps.possible, 2u); // one of them: what the journal had not come to
+    EXPECT_EQ(r.gaps.possible, 2u); // one of them covers the part that the journal had not reached
     EXPECT_EQ(r.gaps.lost_max, kUnknown);
 }
 
-TEST(RecoverByJournal, IfALossMayBeFoundLateOneIsPossibleBeforeTheLastMark)
+TEST(RecoverByJournal, LateLossesAreReportedAsPossibleAfterTheLastFinalPosition)
 {
     const TempDir dir;
     interrupt(
@@ -78,7 +78,7 @@ TEST(RecoverByJournal, IfALossMayBeFoundLateOneIsPossibleBeforeTheLastMark)
     EXPECT_EQ(possible[0].lost_max, kUnknown);
 }
 
-TEST(RecoverByJournal, IfHolesAreUnknownTheJournalSaysHowFarTheSamplesGo)
+TEST(RecoverByJournal, IfHolesAreUnknownTheJournalDeterminesTheLength)
 {
     const TempDir dir;
     write_file(dir / "a.bin", ramp(0, 1000));
@@ -105,7 +105,7 @@ TEST(RecoverByJournal, ZerosAndMergedLossesOfTheJournalAreReported)
     EXPECT_EQ(m["captures"][0]["core:global_index"], 7000);
     EXPECT_EQ(m["captures"][1]["core:sample_start"], 900);
     EXPECT_EQ(m["captures"][1]["core:global_index"], 7950);
-    ASSERT_EQ(m["annotations"].size(), 3u); // and that it was interrupted
+    ASSERT_EQ(m["annotations"].size(), 3u); // including the interruption
     EXPECT_EQ(m["annotations"][0]["core:sample_start"], 500);
     EXPECT_EQ(m["annotations"][0]["iio_stream:filled"], 300);
     EXPECT_EQ(m["annotations"][1]["iio_stream:evidence"], "dropped");
@@ -113,7 +113,7 @@ TEST(RecoverByJournal, ZerosAndMergedLossesOfTheJournalAreReported)
     EXPECT_TRUE(check_recording(dir / "x").problems.empty());
 }
 
-TEST(RecoverByJournal, APartWithAnUnknownStartSaysSo)
+TEST(RecoverByJournal, APartWithAnUnknownStartHasNoExactIndex)
 {
     const TempDir dir;
     interrupt(dir, "{\"iio_stream_journal\":1,\"sample_bytes\":4,\"part\":3}\n{\"bytes\":40000}\n");
@@ -121,7 +121,7 @@ TEST(RecoverByJournal, APartWithAnUnknownStartSaysSo)
     EXPECT_FALSE(check_recording(dir / "x").first_exact);
 }
 
-TEST(RecoverByJournal, RawSamplesFollowTheirJournal)
+TEST(RecoverByJournal, RawSamplesAreRecoveredByTheirJournal)
 {
     const TempDir dir;
     write_file(dir / "a.bin", ramp(0, 1000));
@@ -135,7 +135,7 @@ TEST(RecoverByJournal, RawSamplesFollowTheirJournal)
     EXPECT_FALSE(check_recording(dir / "a.bin").needs_recover);
 }
 
-TEST(RecoverByJournal, AnyTornJournalIsReadUpToTheTear)
+TEST(RecoverByJournal, ATornJournalIsReadUpToTheTear)
 {
     const std::string whole = "{\"iio_stream_journal\":1,\"sample_bytes\":4}\n{\"bytes\":100}\n"
                               "{\"gap\":[1,2,3,4,\"counter\"]}\n{\"bytes\":200}\n";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Retuning a radio while it is recorded: what the metadata say about it.
+// Retuning a radio during a recording: the entries in the metadata.
 #include "core/loss/retunings.hpp"
 #include "file/journal/file_retuning.hpp"
 #include "file/parts/part_series.hpp"
@@ -53,7 +53,7 @@ Json recorded(const TempDir& dir, FakeSource::Script script, const std::string& 
     return options.empty() ? metadata_of(dir / "x.sigmf-meta") : Json();
 }
 
-/// Sample, frequency (0 = it says none), index of each capture.
+/// Sample, frequency (0 = not stated) and index of each capture.
 using Capture = std::tuple<std::uint64_t, double, std::uint64_t>;
 std::vector<Capture> captures_in(const Json& metadata)
 {
@@ -75,19 +75,19 @@ std::vector<std::tuple<std::uint64_t, std::uint64_t, std::string>> notes_in(cons
 using Captures = std::vector<Capture>;
 using Notes = std::vector<std::tuple<std::uint64_t, std::uint64_t, std::string>>;
 
-TEST(Retuning, ANewCaptureBeginsWhereTheNewFrequencyHoldsAndNoneIsStatedInBetween)
+TEST(Retuning, ANewCaptureBeginsWhereTheNewFrequencyIsCertain)
 {
     const TempDir dir;
     const Json m = recorded(dir, radio({{5000, 3000, 4500, tuned_to(kAfter)}}));
     EXPECT_EQ(captures_in(m), (Captures{{0, kBefore, 0}, {3000, 0, 3000}, {4500, kAfter, 4500}}));
     EXPECT_EQ(notes_in(m), (Notes{{3000, 1500, "retuning"}}));
-    EXPECT_EQ(m["global"]["iio_stream:gain_db"], 30); // which has not changed
+    EXPECT_EQ(m["global"]["iio_stream:gain_db"], 30); // the gain has not changed
     EXPECT_EQ(m["global"]["core:sample_rate"], 1e6);
     const std::string comment = m["annotations"][0]["core:comment"];
     EXPECT_NE(comment.find("from 2400000000 Hz to 2500000000 Hz"), std::string::npos) << comment;
 }
 
-TEST(Retuning, AChangingGainIsTheCapturesAndNotTheRecordings)
+TEST(Retuning, AChangingGainIsStatedInCapturesAndNotGlobally)
 {
     const TempDir dir;
     const Json m = recorded(dir, radio({{5000, 3000, 4500, tuned_to(kBefore, 12)}}));
@@ -96,11 +96,11 @@ TEST(Retuning, AChangingGainIsTheCapturesAndNotTheRecordings)
     EXPECT_EQ(m["captures"][0]["iio_stream:gain_db"], 30);
     EXPECT_FALSE(m["captures"][1].contains("iio_stream:gain_db"));
     EXPECT_EQ(m["captures"][2]["iio_stream:gain_db"], 12);
-    for (const Json& capture : m["captures"]) // that one has not
+    for (const Json& capture : m["captures"]) // the frequency has not changed
         EXPECT_EQ(capture["core:frequency"], kBefore);
 }
 
-TEST(Retuning, AChangingRateIsNotTheRecordings)
+TEST(Retuning, AChangingRateIsStatedInCapturesAndNotGlobally)
 {
     const TempDir dir;
     const Json m = recorded(dir, radio({{5000, 3000, 4500, tuned_to(kBefore, 30, 2e6)}}));
@@ -121,7 +121,7 @@ TEST(Retuning, OverlappingChangesAreMergedAndOnlyTheLastIsKnown)
     EXPECT_EQ(notes_in(m), (Notes{{2000, 3000, "retuning"}}));
 }
 
-TEST(Retuning, OneFoundOnlyAtTheEndIsRecorded)
+TEST(Retuning, AChangeFoundOnlyAtTheEndIsRecorded)
 {
     const TempDir dir;
     const Json m = recorded(dir, radio({{kUnknown, 9000, kUnknown, tuned_to(kAfter)}}));
@@ -129,7 +129,7 @@ TEST(Retuning, OneFoundOnlyAtTheEndIsRecorded)
     EXPECT_EQ(notes_in(m), (Notes{{9000, 1000, "retuning"}}));
 }
 
-TEST(Retuning, NextToALossEachHasItsCaptureAndTheIndexContinues)
+TEST(Retuning, ALossAndARetuningEachHaveACaptureAndTheIndexContinues)
 {
     const TempDir dir;
     FakeSource::Script script = radio({{5000, 3000, 4500, tuned_to(kAfter)}});
@@ -139,7 +139,7 @@ TEST(Retuning, NextToALossEachHasItsCaptureAndTheIndexContinues)
               (Captures{{0, kBefore, 0}, {3000, 0, 3000}, {3500, 0, 3600}, {4500, kAfter, 4600}}));
 }
 
-TEST(Retuning, ZerosInPlaceOfALossShiftWhatFollows)
+TEST(Retuning, ZerosInPlaceOfALossShiftLaterChanges)
 {
     const TempDir dir;
     FakeSource::Script script = radio({{5000, 3000, 4500, tuned_to(kAfter)}});
@@ -148,11 +148,11 @@ TEST(Retuning, ZerosInPlaceOfALossShiftWhatFollows)
     EXPECT_EQ(captures_in(m), (Captures{{0, kBefore, 0}, {3100, 0, 3100}, {4600, kAfter, 4600}}));
 }
 
-TEST(Retuning, PartsRecordWhatWasFoundAfterTheyWereClosed)
+TEST(Retuning, PartsRecordChangesThatWereFoundAfterTheyWereClosed)
 {
     const TempDir dir;
-    // 2048 samples each: the third has the new frequency's first certain sample, and the block that
-    // reports it is in the fourth.
+    // Each part has 2048 samples. The third contains the first certain sample of the new frequency,
+    // and the fourth contains the block that reports it.
     (void)recorded(dir, radio({{7000, 3000, 4500, tuned_to(kAfter)}}), "&rotate_bytes=8Ki");
     const auto part = [&](std::size_t number) {
         return metadata_of(file::part_path(dir / "x.sigmf-meta", number));
@@ -166,7 +166,7 @@ TEST(Retuning, PartsRecordWhatWasFoundAfterTheyWereClosed)
     EXPECT_TRUE(part(4)["annotations"].empty());
 }
 
-TEST(Retuning, ADroppedBlocksChangeBeginsWhereTheTuningWasLastKnown)
+TEST(Retuning, AChangeInADroppedBlockBeginsWhereTheTuningWasLastKnown)
 {
     detail::Retunings retunings;
     BlockInfo info;
@@ -188,7 +188,8 @@ TEST(Retuning, ADroppedBlocksChangeBeginsWhereTheTuningWasLastKnown)
     EXPECT_EQ(next->retuning.begin, 700u);
 }
 
-/// A recording as a kill leaves it, and the metadata that recover makes of it.
+/// Makes a recording in the state that a killed recorder leaves, and returns the metadata after its
+/// recovery.
 Json recovered(const TempDir& dir, const std::string& journal)
 {
     (void)recorded(dir, radio({}));
@@ -202,7 +203,7 @@ Json recovered(const TempDir& dir, const std::string& journal)
     return metadata_of(dir / "x.sigmf-meta");
 }
 
-TEST(Retuning, AfterAKillTheJournalHasThemAndHowFarTheRadioWasRead)
+TEST(Retuning, AfterAKillTheJournalHasTheChangesAndTheLastReading)
 {
     const TempDir dir;
     const Json m = recovered(dir, "{\"retuned\":[3000,4500,2500000000,30,18000000,1000000]}\n"
@@ -223,7 +224,7 @@ TEST(Retuning, AfterAKillAPartHasTheSettingsItBeganWith)
     EXPECT_EQ(captures_in(m), (Captures{{0, kAfter, 0}}));
 }
 
-TEST(Retuning, WithoutARetuningTheMetadataStayAsTheyAre)
+TEST(Retuning, WithoutARetuningTheMetadataAreUnchanged)
 {
     const TempDir dir;
     EXPECT_EQ(captures_in(recovered(dir, "")), (Captures{{0, kBefore, 0}}));

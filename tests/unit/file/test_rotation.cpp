@@ -20,7 +20,7 @@ using namespace iio_stream::test;
 Summary rotate(const std::string& sink, FakeSource::Script script)
 {
     PipelineConfig config = config_of(fake_source(std::move(script)).uri, {sink});
-    config.timeout = std::chrono::seconds(30); // a shared disk stalls now and then
+    config.timeout = std::chrono::seconds(30); // a shared disk sometimes stalls
     return run(config);
 }
 
@@ -43,7 +43,7 @@ std::vector<std::string> files_of(const Summary& summary)
     return nlohmann::json::parse(summary.sink_reports.at(0)).at("files");
 }
 
-/// The parts concatenated.
+/// Returns the concatenated contents of the parts.
 std::vector<std::byte> joined(const std::vector<std::string>& files)
 {
     std::vector<std::byte> all;
@@ -52,14 +52,14 @@ std::vector<std::byte> joined(const std::vector<std::string>& files)
     return all;
 }
 
-TEST(Rotation, ThePartsSortByTheirNumber)
+TEST(Rotation, PartNamesSortByNumber)
 {
     EXPECT_EQ(file::part_path("dir/x.ci16", 0), "dir/x.0000.ci16");
     EXPECT_EQ(file::part_path("x.y.sigmf-meta", 9999), "x.y.9999.sigmf-meta");
     EXPECT_EQ(file::part_path("/x.bin", 12345), "/x.12345.bin");
 }
 
-TEST(Rotation, OnlyPartsOfThatNameAreParts)
+TEST(Rotation, OnlyPartsOfTheSameRecordingAreFound)
 {
     const TempDir dir;
     for (const char* name : {"x.0000.ci16", "x.0001.ci16", "x.10000.ci16", "x.001.ci16", "x.ci16",
@@ -78,7 +78,7 @@ TEST(Rotation, ThePartsConcatenatedAreTheStream)
         EXPECT_FALSE(summary.error) << summary.error->what();
         const auto files = files_of(summary);
         EXPECT_EQ(files.size(), std::max<std::uint64_t>((samples + 2047) / 2048, 1));
-        EXPECT_EQ(names_in(dir).size(), files.size()); // and nothing else
+        EXPECT_EQ(names_in(dir).size(), files.size()); // and no other files
         for (std::size_t i = 0; i < files.size(); ++i) {
             EXPECT_EQ(files[i], file::part_path(dir / "x.ci16", i));
             const std::size_t rest = 4 * samples - 2 * kBlock * i;
@@ -101,10 +101,10 @@ TEST(Rotation, TimeIsCountedInSamplesIfTheRateIsKnown)
     EXPECT_EQ(joined(files_of(summary)), ramp(0, 10'240));
 }
 
-TEST(Rotation, TimeIsByTheClockIfTheRateIsUnknown)
+TEST(Rotation, TimeIsMeasuredByTheClockIfTheRateIsUnknown)
 {
     const TempDir dir;
-    const std::uint64_t samples = 1'000'000; // which takes more than twice 100 us anywhere
+    const std::uint64_t samples = 1'000'000; // this takes more than 200 us on any machine
     const Summary summary =
         rotate(options(dir / "x.ci16", "rotate_time=100us"), {.total = samples});
     EXPECT_FALSE(summary.error) << summary.error->what();
@@ -112,7 +112,7 @@ TEST(Rotation, TimeIsByTheClockIfTheRateIsUnknown)
     EXPECT_EQ(joined(files_of(summary)), ramp(0, samples));
 }
 
-TEST(Rotation, LostTimeCountsToo)
+TEST(Rotation, LostTimeCounts)
 {
     const TempDir dir;
     FakeSource::Script script{.total = 10'240};
@@ -120,13 +120,13 @@ TEST(Rotation, LostTimeCountsToo)
     script.losses = {{1024, 4096}};
     const Summary summary = rotate(options(dir / "x", "rotate_time=5100us"), script);
     EXPECT_FALSE(summary.error) << summary.error->what();
-    // 1024 samples at 0 us, the others from 5120 us on.
+    // 1024 samples at 0 us, and the other samples from 5120 us on.
     ASSERT_EQ(files_of(summary).size(), 3u);
     EXPECT_EQ(contents(dir / "x.0000.sigmf-data").size(), 4 * 1024u);
     EXPECT_EQ(contents(dir / "x.0001.sigmf-data").size(), 4 * 4096u);
 }
 
-TEST(Rotation, ExistingPartsAreNeverTouchedUnlessAskedFor)
+TEST(Rotation, ExistingPartsAreNotTouchedWithoutOverwrite)
 {
     const TempDir dir;
     write_text(dir / "x.0003.ci16", "old");
@@ -135,7 +135,8 @@ TEST(Rotation, ExistingPartsAreNeverTouchedUnlessAskedFor)
     EXPECT_EQ(error.fault(), Fault::storage);
     EXPECT_EQ(error.object(), dir / "x.0003.ci16");
     EXPECT_EQ(names_in(dir).size(), 1u);
-    // Its name alone does not say whose it is: there is no recording that it continues.
+    // The name alone does not show that the part belongs to this recording: the recording that it
+    // would continue does not exist.
     rotate(options(dir / "x.ci16", "rotate_bytes=4Ki&overwrite=on"), {.total = 2048});
     EXPECT_EQ(names_in(dir),
               (std::vector<std::string>{"x.0000.ci16", "x.0001.ci16", "x.0003.ci16"}));
@@ -144,7 +145,7 @@ TEST(Rotation, ExistingPartsAreNeverTouchedUnlessAskedFor)
     EXPECT_EQ(names_in(dir), (std::vector<std::string>{"x.0000.ci16", "x.0001.ci16"}));
 }
 
-TEST(Rotation, APartThatAppearsMeanwhileEndsTheRecordingUntouched)
+TEST(Rotation, AForeignPartThatAppearsEndsTheRecordingAndStaysUnchanged)
 {
     const TempDir dir;
     Session session;
@@ -165,13 +166,13 @@ TEST(Rotation, APartThatAppearsMeanwhileEndsTheRecordingUntouched)
     EXPECT_EQ(names_in(dir).size(), 3u);
 }
 
-TEST(Rotation, OnlyFilesHaveParts)
+TEST(Rotation, OnlyRegularFilesHaveParts)
 {
     expect_usage_error([&] { throw refused("file:/dev/null?rotate_bytes=1Mi"); }, "/dev/null");
     expect_usage_error([&] { throw refused("file:-?rotate_time=1s"); }, "not a regular file");
 }
 
-TEST(Rotation, OptionsAreChecked)
+TEST(Rotation, InvalidOptionsAreRefused)
 {
     const TempDir dir;
     const std::string path = dir / "x.ci16";
@@ -197,7 +198,7 @@ TEST(Rotation, AfterAFailedWriteThePartsAreTheStartOfTheStream)
     EXPECT_EQ(names_in(dir), std::vector<std::string>{"x.0000.ci16"});
 }
 
-TEST(Rotation, AStreamThatFailsBeforeItBeginsLeavesNothing)
+TEST(Rotation, AStreamThatFailsBeforeItBeginsLeavesNoFiles)
 {
     const TempDir dir;
     for (const char* name : {"x.ci16", "x"}) {
@@ -215,7 +216,7 @@ TEST(Rotation, AStreamThatFailsBeforeItBeginsLeavesNothing)
     }
 }
 
-TEST(Rotation, TheSameEndpointsRecordAgainAndNothingStaysOpen)
+TEST(Rotation, ASessionCanRecordAgainAndLeavesNoFilesOpen)
 {
     const TempDir dir;
     const auto open_files = [] {

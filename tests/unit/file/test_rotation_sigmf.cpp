@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SigMF recordings in several parts: each is complete, and the index continues.
+// SigMF recordings in several parts: each part is complete, and the index continues.
 #include "file/parts/part_series.hpp"
 #include "file/sigmf/check.hpp"
 #include "file/sigmf/metadata.hpp"
@@ -20,7 +20,7 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 using file::Json;
 
-/// A part as it must be: valid, and as long as it says.
+/// Returns the metadata of a part, which must be valid and have the length that they state.
 Json part(const TempDir& dir, std::size_t number)
 {
     const std::string path = file::part_path(dir / "x.sigmf-meta", number);
@@ -67,7 +67,7 @@ TEST(RotationSigmf, EachPartIsARecordingAndTheIndexContinues)
         EXPECT_EQ(data(dir, i), ramp(3072 * i, i == 3 ? 10'000 - 3 * 3072 : 3072));
         ASSERT_EQ(m["captures"].size(), 1u);
         EXPECT_EQ(index(m["captures"][0]), 3072 * i);
-        EXPECT_GE(m["captures"][0]["core:datetime"], last); // to the microsecond
+        EXPECT_GE(m["captures"][0]["core:datetime"], last); // with a resolution of a microsecond
         last = m["captures"][0]["core:datetime"];
         EXPECT_EQ(check_recording(file::part_path(dir / "x.sigmf-meta", i)).hash, Hash::good);
     }
@@ -78,7 +78,7 @@ TEST(RotationSigmf, LossesAreRecordedInTheirPart)
 {
     const TempDir dir;
     FakeSource::Script script{.total = 10'000};
-    // Inside the first part, at the second's first sample, inside the second.
+    // Inside the first part, at the first sample of the second part, and inside the second part.
     script.losses = {
         {500, 10}, {2058, 7}, {3000, 100, Gap{2950, 2950, 50, 200, Evidence::starvation}}};
     rotate_sigmf(dir, script, "rotate_bytes=8Ki");
@@ -101,8 +101,9 @@ TEST(RotationSigmf, LossesAreRecordedInTheirPart)
     EXPECT_EQ(third["annotations"].size(), 0u);
 }
 
-// What an overflow register says may be a second old: the files of that second are closed by then.
-TEST(RotationSigmf, ALossFoundLateIsRecordedInEachPartThatMayHaveIt)
+// A loss that the overflow register reports can be a second old. The files of that second are
+// closed by then.
+TEST(RotationSigmf, ALossFoundLateIsRecordedInEachPartThatCanHaveIt)
 {
     const TempDir dir;
     FakeSource::Script script{.total = 30'000};
@@ -115,7 +116,7 @@ TEST(RotationSigmf, ALossFoundLateIsRecordedInEachPartThatMayHaveIt)
         EXPECT_EQ(a["core:sample_start"], i == 0 ? 1500 : 0);
         EXPECT_EQ(a["core:sample_start"].get<int>() + a["core:sample_count"].get<int>(),
                   i == 9 ? 20'050 - 9 * 2048 : 2048);
-        EXPECT_EQ(a["iio_stream:lost_min"], 0); // it may be another part's
+        EXPECT_EQ(a["iio_stream:lost_min"], 0); // the loss can be in another part
         EXPECT_EQ(a["iio_stream:lost_max"], 1000);
         EXPECT_EQ(m["captures"][0].value("iio_stream:index_exact", true), i == 0) << i;
         EXPECT_EQ(index(m["captures"][0]), 2048 * i);
@@ -127,8 +128,8 @@ TEST(RotationSigmf, ALossFoundLateIsRecordedInEachPartThatMayHaveIt)
     EXPECT_EQ(behind["captures"][0]["iio_stream:index_exact"], false);
 }
 
-// What the device's FIFO held comes before a jump, which may be in the next part.
-TEST(RotationSigmf, ALossThatMayBeAfterTheSeamIsRecordedThereToo)
+// The samples in the device's FIFO precede the loss, so it can be in the next part.
+TEST(RotationSigmf, ALossThatCanBeInTheNextPartIsRecordedThereToo)
 {
     const TempDir dir;
     FakeSource::Script script{.total = 10'000};
@@ -151,8 +152,8 @@ TEST(RotationSigmf, ALossThatMayBeAfterTheSeamIsRecordedThereToo)
     EXPECT_EQ(index(behind["captures"][0]), 3 * 2048u + 1);
 }
 
-// Otherwise the next part would begin before the end of this one.
-TEST(RotationSigmf, ALossBeforeTheSeamCountsThereAlthoughAnotherOneMayBeAfterIt)
+// Otherwise, the next part would begin before the end of this part.
+TEST(RotationSigmf, ALossBeforeTheBoundaryCountsEvenIfAnotherCanBeAfterIt)
 {
     const TempDir dir;
     FakeSource::Script script{.total = 10'000};
@@ -163,7 +164,7 @@ TEST(RotationSigmf, ALossBeforeTheSeamCountsThereAlthoughAnotherOneMayBeAfterIt)
     EXPECT_EQ(index(part(dir, 2)["captures"][0]), 2 * 2048u + 2);
 }
 
-TEST(RotationSigmf, ZerosInPlaceOfLossesMayCrossASeam)
+TEST(RotationSigmf, ZerosInPlaceOfLossesCanCrossPartBoundaries)
 {
     for (const std::uint64_t at : {1000u, 1024u, 2000u, 2048u, 3000u}) {
         const TempDir dir;
@@ -188,7 +189,7 @@ TEST(RotationSigmf, ZerosInPlaceOfLossesMayCrossASeam)
     }
 }
 
-TEST(RotationSigmf, BlocksItHadNoRoomForAreAGapWhereverTheSeamIs)
+TEST(RotationSigmf, DroppedBlocksAreAGapWhereverThePartBoundaryIs)
 {
     const TempDir dir;
     Session session;
@@ -197,7 +198,7 @@ TEST(RotationSigmf, BlocksItHadNoRoomForAreAGapWhereverTheSeamIs)
         {"file:" + (dir / "x") + "?engine=buffered&rotate_bytes=40Ki&on-full=drop&hold=1"}));
     session.prepare();
     session.start();
-    // However little CPU time the worker gets, and even if the source gets all the rest.
+    // The part appears however little CPU time the worker gets, even if the source takes the rest.
     EXPECT_TRUE(eventually([&] { return std::filesystem::exists(dir / "x.0003.sigmf-meta"); }));
     session.stop();
     const Summary summary = session[0].summary();
@@ -205,7 +206,7 @@ TEST(RotationSigmf, BlocksItHadNoRoomForAreAGapWhereverTheSeamIs)
     ASSERT_NE(summary.stats.sinks[0].dropped_samples, 0u);
     const std::size_t count = Json::parse(summary.sink_reports[0])["files"].size();
     ASSERT_GT(count, 2u);
-    for (std::size_t i = 0; i < count; ++i) { // the ramp says where the samples are from
+    for (std::size_t i = 0; i < count; ++i) { // the ramp shows the origin of the samples
         const Json m = part(dir, i);
         const auto bytes = data(dir, i);
         for (const Json& capture : m["captures"]) {
@@ -218,7 +219,7 @@ TEST(RotationSigmf, BlocksItHadNoRoomForAreAGapWhereverTheSeamIs)
     }
 }
 
-TEST(RotationSigmf, ThePartInProgressSaysWhereItBegins)
+TEST(RotationSigmf, ThePartInProgressStatesItsStart)
 {
     const TempDir dir;
     FakeSource::Script script{.silent_at = 3072, .unhurried = true};
@@ -237,7 +238,7 @@ TEST(RotationSigmf, ThePartInProgressSaysWhereItBegins)
     EXPECT_TRUE(file::inspect(m).problems.empty());
     EXPECT_EQ(m["global"]["iio_stream:state"], "recording");
     EXPECT_TRUE(m["captures"][0].contains("core:datetime"));
-    EXPECT_TRUE(eventually([&] { // and the one before it is finished
+    EXPECT_TRUE(eventually([&] { // and the previous part is finished
         return check_recording(dir / "x.0000.sigmf-meta").problems.empty();
     }));
     session.stop();
@@ -245,7 +246,7 @@ TEST(RotationSigmf, ThePartInProgressSaysWhereItBegins)
     EXPECT_EQ(index(part(dir, 1)["captures"][0]), 2048u);
 }
 
-TEST(RotationSigmf, EitherFileOfAnyPartBlocksARecording)
+TEST(RotationSigmf, EitherFileOfAnyExistingPartBlocksARecording)
 {
     for (const char* name : {"x.0000.sigmf-data", "x.0007.sigmf-meta"}) {
         const TempDir dir;

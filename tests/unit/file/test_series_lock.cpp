@@ -39,10 +39,10 @@ std::vector<std::string> left_in(const TempDir& dir)
     return names;
 }
 
-/// A recorder of blocks, one in each part, that waits for more of them.
+/// A recorder that has written one block to each part, and waits for more blocks.
 class RunningRecorder {
 public:
-    /// It has closed the part with the data file `closed`.
+    /// Waits until the part with the data file `closed` is closed.
     RunningRecorder(const std::string& sink, std::uint64_t parts, const std::string& closed)
     {
         const std::uint64_t samples = parts * 1024;
@@ -75,8 +75,8 @@ void expect_busy(const Error& error)
     EXPECT_NE(std::string(error.what()).find("being recorded"), std::string::npos) << error.what();
 }
 
-// Where a part is missing, what is left of the recording does not show that it is under way.
-TEST(SeriesLock, ARecordingInPartsIsNotReplacedWhicheverPartItWrites)
+// If a part is missing, the remaining files do not show that the recording is in progress.
+TEST(SeriesLock, ARunningRecordingInPartsIsNotReplacedWhicheverPartItWrites)
 {
     struct Case {
         std::string name, keep, first, second, last;
@@ -89,7 +89,7 @@ TEST(SeriesLock, ARecordingInPartsIsNotReplacedWhicheverPartItWrites)
          }) {
         const TempDir dir;
         RunningRecorder recorder(in_parts(dir / c.name, c.keep), 5, dir / c.second);
-        // When it has removed the first part, it has dealt with the others, too.
+        // When the recorder has removed the first part, it has also closed the others.
         EXPECT_TRUE(c.keep.empty() ||
                     eventually([&] { return !fs::exists(dir / "x.0000.sigmf-data"); }));
         fs::rename(dir / c.second, dir / "moved");
@@ -104,7 +104,7 @@ TEST(SeriesLock, ARecordingInPartsIsNotReplacedWhicheverPartItWrites)
     }
 }
 
-TEST(SeriesLock, ARecordingInPartsOfOneNameIsNotMadeTwiceAtOnce)
+TEST(SeriesLock, TwoRecordingsInPartsCannotUseOneNameAtOnce)
 {
     const TempDir dir;
     std::optional<Error> error;
@@ -121,7 +121,7 @@ TEST(SeriesLock, ARecordingInPartsOfOneNameIsNotMadeTwiceAtOnce)
     EXPECT_EQ(left_in(dir), std::vector<std::string>{"x.0000.ci16"});
 }
 
-TEST(SeriesLock, NoFileOfARunningRecordingInPartsIsReplacedByItsName)
+TEST(SeriesLock, NoPartOfARunningRecordingIsReplacedByName)
 {
     const TempDir dir;
     for (const auto& [name, suffix] :
@@ -137,7 +137,7 @@ TEST(SeriesLock, NoFileOfARunningRecordingInPartsIsReplacedByItsName)
     }
 }
 
-TEST(SeriesLock, TheLockOfAKilledRecorderIsOfNoEffectAndGoes)
+TEST(SeriesLock, TheLockOfAKilledRecorderHasNoEffectAndIsRemoved)
 {
     const TempDir dir;
     write_text(dir / "x.ci16.lock", "");
@@ -162,7 +162,7 @@ TEST(SeriesLock, RecoverLeavesTheFilesOfARunningRecordingAlone)
     EXPECT_TRUE(recover_recording(dir / "x.0000.ci16").needed);
 }
 
-TEST(SeriesLock, ALockWhoseFileIsRemovedBeforeItIsLockedIsTakenAgain)
+TEST(SeriesLock, ALockFileThatIsRemovedBeforeItIsLockedIsCreatedAgain)
 {
     const TempDir dir;
     const FlockHook hook(

@@ -16,7 +16,7 @@ using namespace iio_stream;
 using namespace iio_stream::file;
 using namespace iio_stream::test;
 
-// The one problem of metadata in which `pointer` was set to `value`.
+// Returns the only problem of metadata in which `pointer` was set to `value`.
 std::string problem_with(const std::string& pointer, const Json& value)
 {
     Json metadata = described();
@@ -88,8 +88,9 @@ TEST(SigmfCheck, MissingUnsortedOrUndeclaredItemsAreFound)
     EXPECT_FALSE(inspect(Json()).problems.empty());
 }
 
-// Any key of valid metadata replaced by any kind of value: it is refused, or it can be read.
-TEST(SigmfCheck, MetadataThatPassCanBeRead)
+// Replaces the value of each key in valid metadata with each kind of value: the result is refused,
+// or it can be read.
+TEST(SigmfCheck, MetadataThatPassTheCheckCanBeRead)
 {
     Json whole = described(Format::parse("ci16_le", "4"));
     file::Outcome outcome;
@@ -113,8 +114,8 @@ TEST(SigmfCheck, MetadataThatPassCanBeRead)
     EXPECT_GT(passed, 10);
 }
 
-// The same for a reader: it has an obstacle to report, or metadata with no problem but those that
-// it does not care about.
+// The same for repairs: the inspection reports an obstacle, or it repairs the metadata so that only
+// problems that do not matter to a reader are left.
 TEST(SigmfCheck, RepairedMetadataCanBeRead)
 {
     Json whole = described(Format::parse("ci16_le", "4"));
@@ -154,7 +155,7 @@ TEST(SigmfCheck, RepairedMetadataCanBeRead)
     EXPECT_GT(read, 100);
 }
 
-TEST(SigmfCheck, TimesOfAnyZoneAreReadAsUtc)
+TEST(SigmfCheck, TimesOfAnyTimeZoneAreReadAsUtc)
 {
     const auto read_as = [](const char* text) {
         Json m = described();

@@ -38,7 +38,7 @@ StreamInfo stream_of(const Format& format)
     return stream;
 }
 
-TEST(SigmfNames, EitherNameOfARecordingMeansThePair)
+TEST(SigmfNames, AnyNameOfARecordingMeansBothFiles)
 {
     for (const char* name : {"d/x", "d/x.sigmf", "d/x.sigmf-meta", "d/x.sigmf-data"}) {
         EXPECT_EQ(pair_of(name).meta, "d/x.sigmf-meta");
@@ -47,7 +47,7 @@ TEST(SigmfNames, EitherNameOfARecordingMeansThePair)
     EXPECT_EQ(pair_of("x.wav").meta, "x.wav.sigmf-meta");
 }
 
-TEST(SigmfDatatype, EquivalentWordsHaveTheSameName)
+TEST(SigmfDatatype, EquivalentFormatsHaveTheSameName)
 {
     const auto name = [](const Format& format) {
         const Datatype d = datatype_of(format, "x");
@@ -65,7 +65,7 @@ TEST(SigmfDatatype, EquivalentWordsHaveTheSameName)
     EXPECT_EQ(name(scan("le:s16/16X4>>0", 1)), "ri16_le*4");
 }
 
-TEST(SigmfDatatype, FormatsWithoutANameAreConvertedToTheSmallestThatHoldsEveryBit)
+TEST(SigmfDatatype, UnnamedFormatsAreConvertedToTheSmallestThatHoldsEveryBit)
 {
     const auto to = [](const Format& format) { return conversion_to_datatype(format).to; };
     EXPECT_EQ(to(pair_of_scans("le:s12/16>>4")), "ci16_le");
@@ -79,12 +79,12 @@ TEST(SigmfDatatype, FormatsWithoutANameAreConvertedToTheSmallestThatHoldsEveryBi
     EXPECT_EQ(to(Format::parse("le:s16/16>>0,le:s64/64>>0")), "rf64_le");
     EXPECT_EQ(to(Format::parse("le:s16/16>>0,le:f32/32>>0")), "rf32_le");
     EXPECT_EQ(to(Format::parse("le:s32/32>>0,le:f32/32>>0")), "rf64_le");
-    // What SigMF has a name for stays as it is, and repeated values cannot be converted.
+    // Formats with a SigMF name are not converted, and repeated values cannot be converted.
     for (const char* kept : {"ci16_le", "cu8", "rf64_be", "le:s12/16>>0", "le:s12/16X2>>4"})
         EXPECT_EQ(to(Format::parse(kept)), "") << kept;
 }
 
-TEST(SigmfDatatype, FormatsWithoutANameAreRefusedWithAHint)
+TEST(SigmfDatatype, UnnamedFormatsAreRefusedWithAHint)
 {
     const auto refused = [](const Format& format, auto... words) {
         expect_usage_error([&] { (void)datatype_of(format, "x.sigmf-meta"); }, "x.sigmf-meta",
@@ -119,7 +119,7 @@ TEST(SigmfDatatype, TheFormatRoundTripsWithItsScanTypes)
     }
 }
 
-TEST(SigmfMetadata, TheyAreValidFromTheStartAndNameTheDevice)
+TEST(SigmfMetadata, MetadataAreValidFromTheStartAndNameTheDevice)
 {
     StreamInfo stream = stream_of(Format::parse("ci16_le"));
     stream.format.sample_rate = 30.72e6;
@@ -173,7 +173,7 @@ TEST(SigmfMetadata, GapsStartCapturesAndReadBackUnchanged)
     EXPECT_EQ(captures[2]["core:global_index"], 208);
     EXPECT_EQ(captures[2]["iio_stream:index_exact"], false);
     EXPECT_EQ(captures[3]["core:global_index"], 328);
-    ASSERT_EQ(m["annotations"].size(), 3u); // what was lost after the last sample is not in it
+    ASSERT_EQ(m["annotations"].size(), 3u); // a loss after the last sample is not in the file
     EXPECT_EQ(m["annotations"][1]["iio_stream:evidence"], "overflow-bit");
     const Contents c = contents_of(Json::parse(text_of(m)));
     ASSERT_EQ(c.gaps.size(), 3u);
@@ -201,10 +201,10 @@ TEST(SigmfMetadata, OverlappingAndAdjacentGapsStaySorted)
     EXPECT_EQ(m["captures"][0]["core:global_index"], 3);
     EXPECT_EQ(m["captures"][1]["core:global_index"], 80 + 9);
     EXPECT_EQ(m["captures"][2]["core:global_index"], 400 + 10);
-    EXPECT_EQ(m["annotations"][4]["core:sample_count"], 10); // to the end of the file
+    EXPECT_EQ(m["annotations"][4]["core:sample_count"], 10); // up to the end of the file
 }
 
-TEST(SigmfMetadata, GapsOfForeignRecordingsAreJumpsOfTheirGlobalIndex)
+TEST(SigmfMetadata, GapsOfForeignRecordingsAreJumpsOfTheGlobalIndex)
 {
     Json m{
         {"global", {{"core:datatype", "cf32_le"}, {"core:version", "1.2.0"}, {"core:offset", 10}}},

@@ -55,7 +55,7 @@ TEST(SigmfSink, ALossFoundAfterTheLastBlockIsInTheMetadata)
     EXPECT_EQ(m["annotations"][0]["core:sample_count"], 100);
 }
 
-TEST(SigmfSink, IfNothingDetectsLossesNoIndexIsCalledExact)
+TEST(SigmfSink, IfNothingDetectsLossesNoIndexIsExact)
 {
     const TempDir dir;
     const Summary summary = record_sigmf({.total = 10'000, .undetectable = true}, dir / "x");
@@ -84,7 +84,7 @@ TEST(SigmfSink, ARecordingIsTwoFilesWhicheverNameIsGiven)
     }
 }
 
-TEST(SigmfSink, TheMetadataExistAndAreValidWhileItRecords)
+TEST(SigmfSink, TheMetadataAreValidDuringTheRecording)
 {
     const TempDir dir;
     const SourceAt source = fake_source({.silent_at = 4096, .unhurried = true});
@@ -101,7 +101,7 @@ TEST(SigmfSink, TheMetadataExistAndAreValidWhileItRecords)
     EXPECT_EQ(m["global"]["iio_stream:samples"], 4096);
 }
 
-TEST(SigmfSink, NeitherOfTheTwoFilesIsTouchedUnlessAskedFor)
+TEST(SigmfSink, NeitherFileIsTouchedWithoutOverwrite)
 {
     for (const char* name : {"x.sigmf-meta", "x.sigmf-data"}) {
         const TempDir dir;
@@ -129,7 +129,7 @@ TEST(SigmfSink, DanglingLinksCountAsExistingFiles)
     }
 }
 
-TEST(SigmfSink, AFailedStartLeavesNothingBehind)
+TEST(SigmfSink, AFailedStartLeavesNoFiles)
 {
     const TempDir dir;
     FakeSource::Script repeated{.total = 10};
@@ -140,7 +140,7 @@ TEST(SigmfSink, AFailedStartLeavesNothingBehind)
     EXPECT_EQ(refused(dir / "no/x").code().value(), ENOENT);
     EXPECT_EQ(refused(dir.path()).code().value(), EISDIR);
     EXPECT_EQ(files_in(dir), 0u);
-    // Another endpoint that refuses, when this one was prepared, and one that fails to start.
+    // Another endpoint refuses after this one was prepared, or fails to start.
     for (const bool at_start : {false, true}) {
         FakeSource::Script script{.total = 10};
         FakeSink::Script bad;
@@ -164,7 +164,7 @@ TEST(SigmfSink, AFailedStartLeavesNothingBehind)
     }
 }
 
-TEST(SigmfSink, GapsAreRecordedWhereTheyAreInTheFile)
+TEST(SigmfSink, GapsAreRecordedAtTheirPlaceInTheFile)
 {
     const TempDir dir;
     FakeSource::Script script{.total = 10'000};
@@ -199,7 +199,7 @@ TEST(SigmfSink, ZerosInPlaceOfLossesAreNotALoss)
     }
 }
 
-TEST(SigmfSink, BlocksItHadNoRoomForAreAGap)
+TEST(SigmfSink, DroppedBlocksAreAGap)
 {
     const TempDir dir;
     FakeSource::Script script{.total = 5'000'000};
@@ -208,7 +208,7 @@ TEST(SigmfSink, BlocksItHadNoRoomForAreAGap)
     ASSERT_NE(stats.dropped_samples, 0u);
     const Json m = metadata_in(dir / "x.sigmf-meta");
     std::uint64_t lost = m["captures"][0].value("core:global_index", std::uint64_t{0});
-    std::uint64_t behind = 0; // the last sample
+    std::uint64_t behind = 0; // after the last sample
     for (const Json& a : m["annotations"]) {
         EXPECT_EQ(a["core:label"], "dropped");
         const bool last = a["core:sample_start"] == stats.delivered_samples;
@@ -221,11 +221,11 @@ TEST(SigmfSink, BlocksItHadNoRoomForAreAGap)
               last["core:sample_start"].get<std::uint64_t>() + lost);
 }
 
-TEST(SigmfSink, AfterAFailureTheMetadataSayHowLongItIs)
+TEST(SigmfSink, AfterAFailureTheMetadataStateTheLength)
 {
     const TempDir dir;
     const Summary summary = [&] {
-        const FileSizeLimit limit(10'002); // reached to the last byte
+        const FileSizeLimit limit(10'002); // the file reaches this limit exactly
         return record_sigmf({.total = 10'000}, "file:" + (dir / "x") + "?engine=buffered");
     }();
     EXPECT_EQ(summary.error->code().value(), EFBIG);
@@ -236,7 +236,7 @@ TEST(SigmfSink, AfterAFailureTheMetadataSayHowLongItIs)
     EXPECT_EQ(m["annotations"][0]["core:label"], "interrupted");
 }
 
-TEST(SigmfSink, AFailingSourceLeavesACompleteRecordingOfWhatArrived)
+TEST(SigmfSink, AFailingSourceLeavesACompleteRecordingOfTheArrivedSamples)
 {
     const TempDir dir;
     const Summary summary = record_sigmf({.fail_at = 3000}, dir / "x");
@@ -246,7 +246,7 @@ TEST(SigmfSink, AFailingSourceLeavesACompleteRecordingOfWhatArrived)
     EXPECT_EQ(metadata_in(dir / "x.sigmf-meta")["global"]["iio_stream:samples"], samples);
 }
 
-TEST(SigmfSink, TheHashIsThatOfTheDataFile)
+TEST(SigmfSink, TheHashIsTheHashOfTheDataFile)
 {
     const TempDir dir;
     const Summary summary = record_sigmf({.total = 10'000}, "file:" + (dir / "x") + "?hash=end");
@@ -261,7 +261,7 @@ TEST(SigmfSink, TheHashIsThatOfTheDataFile)
     EXPECT_EQ(said, found);
 }
 
-TEST(SigmfSink, TheSameEndpointsRecordAgainIfOverwritingIsAllowed)
+TEST(SigmfSink, ASessionCanRecordAgainWithOverwrite)
 {
     const TempDir dir;
     Session session;
@@ -273,7 +273,7 @@ TEST(SigmfSink, TheSameEndpointsRecordAgainIfOverwritingIsAllowed)
     }
 }
 
-TEST(SigmfSink, OptionsAreChecked)
+TEST(SigmfSink, InvalidOptionsAreRefused)
 {
     const TempDir dir;
     expect_usage_error([&] { throw refused("file:" + (dir / "x") + "?hash=sha1"); }, "hash=sha1");

@@ -29,10 +29,10 @@ TEST(SigmfSource, ARecordingIsPlayedWithItsGapsAndTuning)
     EXPECT_EQ(gaps[0].offset_min, 1000u);
     EXPECT_EQ(gaps[1].offset_max, 4950u);
     EXPECT_EQ(sink.log->infos.back().sample_index, sink.log->infos.back().position + 55);
-    // Recorded again, it is the same.
+    // A recording of the playback has the same contents.
     record(dir / "y");
     run(config_of(dir / "x", {"file:" + (dir / "y") + "?overwrite=on"}));
-    // In whatever order the keys are.
+    // The order of the keys does not matter.
     const nlohmann::json again = file::load_metadata(dir / "y.sigmf-meta");
     const nlohmann::json first = file::load_metadata(dir / "x.sigmf-meta");
     EXPECT_EQ(again["captures"], first["captures"]);
@@ -40,10 +40,10 @@ TEST(SigmfSource, ARecordingIsPlayedWithItsGapsAndTuning)
     EXPECT_EQ(again["global"], first["global"]);
 }
 
-TEST(SigmfSource, ALoopHasItsGapsInEachRound)
+TEST(SigmfSource, ALoopRepeatsItsGapsInEachRound)
 {
     const TempDir dir;
-    record(dir / "x", {{100, 5}}, 305); // 300 samples: three rounds and more in a block
+    record(dir / "x", {{100, 5}}, 305); // 300 samples: more than three rounds in one block
     const SinkAt sink = fake_sink();
     PipelineConfig config = config_of("file:" + (dir / "x") + "?loop=on", {sink.uri});
     config.samples = 600;

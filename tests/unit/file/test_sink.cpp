@@ -18,7 +18,7 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 using namespace std::chrono_literals;
 
-TEST(FileSink, SamplesAreWrittenAsTheyAre)
+TEST(FileSink, SamplesAreWrittenUnchanged)
 {
     const TempDir dir;
     const Summary summary = write_samples(dir / "a.ci16", 12'345);
@@ -27,14 +27,14 @@ TEST(FileSink, SamplesAreWrittenAsTheyAre)
     EXPECT_EQ(summary.stats.sinks[0].bytes, 4u * 12'345);
 }
 
-TEST(FileSink, AnEmptyStreamMakesAnEmptyFile)
+TEST(FileSink, AnEmptyStreamCreatesAnEmptyFile)
 {
     const TempDir dir;
     write_samples(dir / "a.ci16", 0);
     EXPECT_TRUE(contents(dir / "a.ci16").empty());
 }
 
-TEST(FileSink, AnExistingFileIsNeverTouchedUnlessAskedFor)
+TEST(FileSink, AnExistingFileIsNotTouchedWithoutOverwrite)
 {
     const TempDir dir;
     write_samples(dir / "a.ci16", 1000);
@@ -47,7 +47,7 @@ TEST(FileSink, AnExistingFileIsNeverTouchedUnlessAskedFor)
     EXPECT_EQ(contents(dir / "a.ci16"), ramp(0, 10));
 }
 
-TEST(FileSink, AnEarlierRecordingsJournalIsRemovedWithIt)
+TEST(FileSink, OverwritingAlsoRemovesTheJournal)
 {
     for (const char* engine : {"buffered", "auto"}) {
         const TempDir dir;
@@ -57,7 +57,7 @@ TEST(FileSink, AnEarlierRecordingsJournalIsRemovedWithIt)
     }
 }
 
-TEST(FileSink, ASymbolicLinkIsNotFollowedToANewFile)
+TEST(FileSink, ADanglingSymbolicLinkDoesNotCreateAFile)
 {
     const TempDir dir;
     ASSERT_EQ(::symlink("target", (dir / "link.ci16").c_str()), 0);
@@ -65,7 +65,7 @@ TEST(FileSink, ASymbolicLinkIsNotFollowedToANewFile)
     EXPECT_FALSE(std::filesystem::exists(dir / "target"));
 }
 
-TEST(FileSink, ADirectoryIsReportedAsOne)
+TEST(FileSink, ADirectoryIsReportedAsADirectory)
 {
     const TempDir dir;
     ASSERT_EQ(::mkdir((dir / "d.ci16").c_str(), 0700), 0);
@@ -85,7 +85,7 @@ TEST(FileSink, AFileThatCannotBeOpenedIsANamedStorageError)
     EXPECT_EQ(error.object(), dir / "no/such/a.ci16");
 }
 
-TEST(FileSink, OptionsAreChecked)
+TEST(FileSink, InvalidOptionsAreRefused)
 {
     Session session;
     expect_usage_error([&] { session.add(config_of("sim:", {"file:"})); }, "file: needs a path");
@@ -95,7 +95,7 @@ TEST(FileSink, OptionsAreChecked)
                        "did you mean 'overwrite'?");
 }
 
-TEST(FileSink, AFullDeviceIsAnErrorOfStorage)
+TEST(FileSink, AFullDeviceIsAStorageError)
 {
     const Summary summary = write_samples("file:/dev/full");
     EXPECT_EQ(summary.ended, "error");
@@ -107,7 +107,7 @@ TEST(FileSink, AFullDeviceIsAnErrorOfStorage)
     EXPECT_EQ(summary.stats.sinks[0].dropped_samples, summary.stats.samples);
 }
 
-TEST(FileSink, AtItsLimitAFileKeepsItsWholeSamplesAndTheProcessLives)
+TEST(FileSink, AtItsSizeLimitAFileKeepsWholeSamplesAndTheProcessSurvives)
 {
     for (const bool to_stdout : {false, true}) {
         const TempDir dir;
@@ -129,11 +129,11 @@ TEST(FileSink, AtItsLimitAFileKeepsItsWholeSamplesAndTheProcessLives)
     }
 }
 
-TEST(FileSink, AfterAFailedWriteNothingOfAForeignFileIsCutOff)
+TEST(FileSink, AfterAFailedWriteAForeignFileIsNotTruncated)
 {
     const TempDir dir;
     const std::string path = dir / "theirs";
-    write_file(path, zeros(10'000)); // 40 000 bytes, of which the stream overwrites the first half
+    write_file(path, zeros(10'000)); // 40 000 bytes; the stream overwrites the first half of them
     {
         const FileSizeLimit limit(20'002);
         const Stdout redirected(path, O_WRONLY);
@@ -142,7 +142,7 @@ TEST(FileSink, AfterAFailedWriteNothingOfAForeignFileIsCutOff)
     EXPECT_EQ(contents(path).size(), 40'000u);
 }
 
-TEST(FileSink, StandardOutputIsAppendedToIfTheShellSaysSo)
+TEST(FileSink, StandardOutputIsAppendedToIfItIsOpenForAppending)
 {
     const TempDir dir;
     const std::string path = dir / "all";
@@ -154,7 +154,7 @@ TEST(FileSink, StandardOutputIsAppendedToIfTheShellSaysSo)
     EXPECT_EQ(contents(path), ramp(0, 100) + ramp(0, 50));
 }
 
-TEST(FileSink, SignalsThatInterruptItChangeNothing)
+TEST(FileSink, InterruptingSignalsChangeNothing)
 {
     const TempDir dir;
     struct sigaction action {
@@ -165,8 +165,7 @@ TEST(FileSink, SignalsThatInterruptItChangeNothing)
     ASSERT_EQ(::mkfifo((dir / "pipe.bin").c_str(), 0600), 0);
     std::vector<std::byte> got;
     std::thread reader([&] {
-        sigset_t
-            alarms; // are for the library's threads: nothing resumes an interrupted open() here
+        sigset_t alarms; // alarms are for the library: nothing here resumes an interrupted open()
         ::sigemptyset(&alarms);
         ::sigaddset(&alarms, SIGALRM);
         ::pthread_sigmask(SIG_BLOCK, &alarms, nullptr);
@@ -191,7 +190,7 @@ TEST(FileSink, SyncAtTheEndWorksOnFilesAndIgnoresPipes)
     EXPECT_EQ(write_samples("file:/dev/null?sync=end").ended, "eof");
 }
 
-TEST(FileSink, IfAnotherEndpointIsRefusedAndRetriedTheFileIsStillItsOwn)
+TEST(FileSink, ARetryAfterAnotherEndpointsRefusalKeepsTheFile)
 {
     const TempDir dir;
     int tried = 0;

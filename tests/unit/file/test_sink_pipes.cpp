@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The file: sink and pipes, whose readers come late, stop reading, or go away.
+// The file: sink and pipes whose readers open them late, stop reading, or close them.
 #include "support/errors.hpp"
 #include "support/fake.hpp"
 #include "support/files.hpp"
@@ -29,7 +29,7 @@ TEST(FileSink, AFifoIsWrittenToAndNotReplaced)
     EXPECT_EQ(got, ramp(0, 100'000));
 }
 
-TEST(FileSink, AFifosReaderIsWaitedForUntilTheDeadline)
+TEST(FileSink, TheReaderOfAFifoIsAwaitedUntilTheDeadline)
 {
     const TempDir dir;
     const std::string path = dir / "pipe.bin";
@@ -57,7 +57,7 @@ TEST(FileSink, AFifosReaderIsWaitedForUntilTheDeadline)
 
 TEST(FileSink, AReaderThatGoesAwayIsAnErrorAndDoesNotKillTheProcess)
 {
-    ASSERT_NE(::signal(SIGPIPE, SIG_DFL), SIG_ERR); // it would kill
+    ASSERT_NE(::signal(SIGPIPE, SIG_DFL), SIG_ERR); // the default action kills the process
     const TempDir dir;
     const std::string path = dir / "pipe.bin";
     ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
@@ -80,7 +80,7 @@ TEST(FileSink, AReaderThatDoesNotReadIsAbandonedAtTheDeadline)
     ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
     const int reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     PipelineConfig config = config_of(fake_source({}).uri, {"file:" + path});
-    config.duration = 2s; // a slow machine takes its time to fill the pipe
+    config.duration = 2s; // a slow machine needs some time to fill the pipe
     config.timeout = 50ms;
     const auto start = std::chrono::steady_clock::now();
     const Summary summary = run(config);

@@ -53,7 +53,7 @@ TEST(FileSource, AnEmptyFileIsAnEmptyStreamLoopedOrNot)
     EXPECT_TRUE(p.bytes.empty());
 }
 
-TEST(FileSource, ALoopHasNoSeamInAFile)
+TEST(FileSource, ALoopedFileHasNoSeam)
 {
     const TempDir dir;
     for (const std::uint64_t samples : {1u, 700u, 1024u, 3000u}) {
@@ -68,7 +68,7 @@ TEST(FileSource, ALoopHasNoSeamInAFile)
     }
 }
 
-TEST(FileSource, AFileOfNoWholeNumberOfSamplesIsRefusedUpFront)
+TEST(FileSource, AFileWithAPartialSampleIsRefusedUpFront)
 {
     const TempDir dir;
     std::vector<std::byte> odd = ramp(0, 1000);
@@ -132,14 +132,14 @@ struct FifoSource : testing::Test {
     std::string uri = "file:" + path + "?format=ci16_le";
 };
 
-TEST_F(FifoSource, ItsWriterMayComeLateAndInPieces)
+TEST_F(FifoSource, TheWriterCanComeLateAndWriteInPieces)
 {
     std::thread writer([&] {
         std::this_thread::sleep_for(30ms);
         const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
         std::this_thread::sleep_for(10ms);
         const std::vector<std::byte> all = ramp(0, 5000);
-        for (std::size_t at = 0; at < all.size();) { // samples are torn apart
+        for (std::size_t at = 0; at < all.size();) { // the pieces split samples
             const std::size_t piece = std::min<std::size_t>(at % 777 + 1, all.size() - at);
             EXPECT_EQ(::write(fd, &all[at], piece), static_cast<ssize_t>(piece));
             at += piece;
@@ -167,7 +167,7 @@ TEST_F(FifoSource, AnEndInTheMiddleOfASampleIsAnError)
     EXPECT_NE(std::string(summary.error->what()).find("middle of a sample"), std::string::npos);
 }
 
-TEST_F(FifoSource, ItCannotLoop)
+TEST_F(FifoSource, AFifoCannotLoop)
 {
     std::thread writer([&] {
         const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
@@ -180,7 +180,7 @@ TEST_F(FifoSource, ItCannotLoop)
     EXPECT_NE(std::string(summary.error->what()).find("a pipe cannot loop"), std::string::npos);
 }
 
-TEST_F(FifoSource, ItCanBeStoppedWhileItWaits)
+TEST_F(FifoSource, AWaitingSourceCanBeStopped)
 {
     Session session;
     session.add(config_of(uri, {"null:"}));
@@ -193,7 +193,7 @@ TEST_F(FifoSource, ItCanBeStoppedWhileItWaits)
     EXPECT_EQ(session[0].summary().ended, "signal");
 }
 
-TEST(FileSource, StandardInputIsAPipeAFileOrASocket)
+TEST(FileSource, StandardInputCanBeAFileAPipeOrASocket)
 {
     const TempDir dir;
     write_file(dir / "a", ramp(0, 5000));
@@ -233,7 +233,7 @@ TEST(FileSource, ABlockingStandardInputDoesNotDelayAStop)
     session.prepare();
     session.start();
     EXPECT_FALSE(session.wait(30ms));
-    std::thread rescue([&] { // so that a failure does not hang
+    std::thread rescue([&] { // prevents a hang if the test fails
         if (!eventually([&] { return session[0].ended(); }))
             ::shutdown(fds[1], SHUT_RDWR);
     });
@@ -244,7 +244,7 @@ TEST(FileSource, ABlockingStandardInputDoesNotDelayAStop)
     ::close(fds[1]);
 }
 
-TEST(FileSource, ItCanBeReadAgain)
+TEST(FileSource, AFileCanBeReadAgain)
 {
     const TempDir dir;
     write_file(dir / "a.ci16", ramp(0, 5000));

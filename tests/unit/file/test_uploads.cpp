@@ -16,7 +16,7 @@ TEST(Uploads, ThePauseDoublesUpToAMinute)
         EXPECT_EQ(file::upload_pause(failures), 60 * second);
 }
 
-TEST(Uploads, AStoreThatKeepsPaceLeavesWhatKeepSaysAndThreeParts)
+TEST(Uploads, WithAFastStoreTheDiskHoldsThePartsToKeepAndThreeMore)
 {
     file::UploadSettings settings;
     EXPECT_EQ(settings.most_on_disk(100), kUnknown); // keep=all

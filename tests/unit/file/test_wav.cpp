@@ -36,7 +36,7 @@ WavFacts pairs()
     return facts;
 }
 
-// EBU Tech 3306: the sizes are in "ds64", the first chunk, and those of 32 bits are -1.
+// EBU Tech 3306: the sizes are in "ds64", the first chunk, and the 32-bit sizes are -1.
 TEST(WavHeader, SizesBeyond32BitsAreInDs64)
 {
     const auto header = wav_header(pairs(), 5 * kGiB);
@@ -54,7 +54,7 @@ TEST(WavHeader, SizesBeyond32BitsAreInDs64)
     EXPECT_EQ(number(header, 4092, 4), 0xffffffffu);
 }
 
-TEST(WavHeader, TheLargestRiffFilesSizeIsNotTakenForAnUnknownOne)
+TEST(WavHeader, TheSizeOfTheLargestRiffFileIsNotMistakenForUnknown)
 {
     const std::uint64_t most = 0xffffffffu - 4096 + 8;
     EXPECT_EQ(name(wav_header(pairs(), most), 0), "RF64");
@@ -79,7 +79,7 @@ TEST(WavHeader, ALongFileIsReadBack)
     }
 }
 
-TEST(WavHeader, FormatsThatWavFilesLackAreConverted)
+TEST(WavHeader, FormatsThatWavLacksAreConverted)
 {
     const auto to = [](const char* format) {
         return conversion_to_wav(Format::parse(format), "a.wav").to;
@@ -90,7 +90,7 @@ TEST(WavHeader, FormatsThatWavFilesLackAreConverted)
     EXPECT_EQ(to("ci16_be"), "ci16_le");
     EXPECT_EQ(to("ru16_be"), "ri16_le");
     EXPECT_EQ(to("cf32_be"), "cf32_le");
-    EXPECT_EQ(to("le:s12/16>>0"), ""); // the words as they are, as in a file named .ri16
+    EXPECT_EQ(to("le:s12/16>>0"), ""); // stored unchanged, as in a file named .ri16
     EXPECT_EQ(to("le:s12/16>>4"), "ri16_le");
     EXPECT_EQ(to("le:u8/16>>8"), "ru8");
     expect_usage_error([] { (void)conversion_to_wav(Format::parse("ci16_le", "4"), "a.wav"); },

@@ -10,17 +10,17 @@
 using namespace iio_stream;
 using namespace iio_stream::framing;
 
-// A sender that loses samples, learns of it sooner or later, and knows about where; and a way on
-// which blocks get lost. What arrives claims no loss where there is none, and no fewer than there
-// were.
-TEST(FramingClaims, EachIsTrue)
+// A sender loses samples, detects each loss sooner or later, and can locate it only roughly. Some
+// blocks are lost on the way. The receiver must not report a loss where there is none, nor more
+// lost samples than there are.
+TEST(FramingClaims, EachReportedLossIsTrue)
 {
     constexpr std::size_t kSampleBytes = 4;
     constexpr std::uint64_t kBlock = 100, kBlocks = 40;
     for (unsigned seed = 0; seed < 1000; ++seed) {
         std::mt19937 random(seed);
         const auto below = [&](unsigned n) { return static_cast<std::uint64_t>(random() % n); };
-        std::vector<std::vector<Gap>> told(kBlocks + 8);       // by the block that carries them
+        std::vector<std::vector<Gap>> told(kBlocks + 8);       // by the block that reports it
         std::vector<std::uint64_t> lost(kBlocks * kBlock + 1); // by the sample after the loss
         for (std::uint64_t n = below(8); n > 0; --n) {
             const std::uint64_t place = 1 + below(kBlocks * kBlock - 1), count = 1 + below(3);
@@ -35,7 +35,7 @@ TEST(FramingClaims, EachIsTrue)
         SequenceTracker receiver;
         receiver.reset(kSampleBytes);
         std::vector<std::uint64_t> missing(kBlocks * kBlock +
-                                           1); // in truth, by the sample that arrives after it
+                                           1); // the true losses, by the next sample that arrives
         std::vector<Gap> claims;
         std::uint64_t arrived = 0, total = 0;
         for (std::uint64_t block = 0; block < kBlocks; ++block) {
@@ -46,8 +46,8 @@ TEST(FramingClaims, EachIsTrue)
             h.sample_index = info.sample_index;
             h.valid_bytes = kBlock * kSampleBytes;
             h.loss = merge_losses(std::span(info.gaps).first(info.gap_count), info.position);
-            const bool comes =
-                block == 0 || h.loss || below(12) != 0; // what a lost header said is not known
+            // Headers with a loss always arrive: a loss in a lost header would remain unknown.
+            const bool comes = block == 0 || h.loss || below(12) != 0;
             for (std::uint64_t i = 0; i < kBlock; ++i) {
                 const std::uint64_t before = lost[block * kBlock + i];
                 missing[arrived] += before + (comes ? 0 : 1);

@@ -37,7 +37,8 @@ Header some_header()
     return h;
 }
 
-// The CRC is made right again: what is to be refused is the content.
+// Returns a header with a changed field and a correct CRC, so that only its contents can be
+// refused.
 Bytes with(std::size_t offset, std::uint64_t value, unsigned size)
 {
     Bytes bytes = encoded(some_header());
@@ -46,14 +47,14 @@ Bytes with(std::size_t offset, std::uint64_t value, unsigned size)
     return bytes;
 }
 
-TEST(FramingHeader, ChecksumIsCrc32c)
+TEST(FramingHeader, TheChecksumIsCrc32c)
 {
     const std::string_view check = "123456789";
     EXPECT_EQ(crc32c(std::as_bytes(std::span(check))), 0xe3069283u);
     EXPECT_EQ(crc32c({}), 0u);
 }
 
-TEST(FramingHeader, RoundTrips)
+TEST(FramingHeader, AHeaderRoundTrips)
 {
     const Header h = some_header();
     const auto back = Header::decode(encoded(h));
@@ -73,8 +74,8 @@ TEST(FramingHeader, RoundTrips)
     EXPECT_EQ(back->loss->evidence, Evidence::starvation);
 }
 
-// docs/usb-protocol.md, byte by byte: other clients rely on it.
-TEST(FramingHeader, HasTheProtocolsLayout)
+// The layout of docs/usb-protocol.md, byte by byte: other clients rely on it.
+TEST(FramingHeader, TheLayoutMatchesTheProtocol)
 {
     const Bytes b = encoded(some_header());
     const auto at = [&](std::size_t offset, unsigned size) {
@@ -97,7 +98,7 @@ TEST(FramingHeader, HasTheProtocolsLayout)
     EXPECT_EQ(at(80, 8), kUnknown);
 }
 
-TEST(FramingHeader, WithoutALossHasNone)
+TEST(FramingHeader, AHeaderWithoutALossHasNoEvidence)
 {
     Header h = some_header();
     h.loss.reset();
@@ -108,7 +109,7 @@ TEST(FramingHeader, WithoutALossHasNone)
     EXPECT_FALSE(back->loss);
 }
 
-TEST(FramingHeader, TheEndHasNoBlock)
+TEST(FramingHeader, AnEndHeaderHasNoBlock)
 {
     Header h;
     h.flags = Header::end;
@@ -162,19 +163,19 @@ TEST(FramingHeader, OtherLengthsAreRefused)
         EXPECT_FALSE(Header::decode(std::span(good).first(bytes))) << bytes;
 }
 
-TEST(FramingHeader, NonsenseWithAValidChecksumIsRefused)
+TEST(FramingHeader, InvalidContentsWithAValidChecksumAreRefused)
 {
     EXPECT_FALSE(Header::decode(with(0, 0x12345678, 4)));         // magic
     EXPECT_FALSE(Header::decode(with(4, 2, 2)));                  // version
     EXPECT_FALSE(Header::decode(with(6, 96, 2)));                 // length
     EXPECT_FALSE(Header::decode(with(12, 32, 4)));                // unknown flag
-    EXPECT_FALSE(Header::decode(with(12, 8, 4)));                 // broken off, and no end
-    EXPECT_FALSE(Header::decode(with(40, 4097, 4)));              // no whole packets
+    EXPECT_FALSE(Header::decode(with(12, 8, 4)));                 // interrupted, but not the end
+    EXPECT_FALSE(Header::decode(with(40, 4097, 4)));              // not whole packets
     EXPECT_FALSE(Header::decode(with(44, 4097, 4)));              // more samples than bytes
     EXPECT_FALSE(Header::decode(with(44, 0, 4)));                 // a block without samples
     EXPECT_FALSE(Header::decode(with(48, 4, 4)));                 // unknown evidence
-    EXPECT_FALSE(Header::decode(with(64, std::uint64_t(-8), 8))); // ends before it begins
-    EXPECT_FALSE(Header::decode(with(80, 2, 8)));                 // at most less than at least
+    EXPECT_FALSE(Header::decode(with(64, std::uint64_t(-8), 8))); // offset ends before it begins
+    EXPECT_FALSE(Header::decode(with(80, 2, 8)));                 // lost_max below lost_min
     EXPECT_TRUE(Header::decode(with(80, 3, 8)));
 }
 
@@ -184,18 +185,18 @@ TEST(FramingHeader, NumbersThatNoStreamReachesAreRefused)
     EXPECT_TRUE(Header::decode(with(24, kLastIndex, 8)));
     EXPECT_FALSE(Header::decode(with(24, kBeyond, 8))); // index
     EXPECT_TRUE(Header::decode(with(80, kLastIndex, 8)));
-    EXPECT_FALSE(Header::decode(with(80, kBeyond, 8)));          // lost at most
+    EXPECT_FALSE(Header::decode(with(80, kBeyond, 8)));          // lost_max
     EXPECT_TRUE(Header::decode(with(80, ~std::uint64_t{0}, 8))); // an unknown number
     EXPECT_TRUE(Header::decode(with(56, ~kLastIndex + 1, 8)));
-    EXPECT_FALSE(Header::decode(with(56, ~kLastIndex, 8))); // an offset, too far back
-    EXPECT_FALSE(Header::decode(with(64, kBeyond, 8)));     // too far ahead
+    EXPECT_FALSE(Header::decode(with(56, ~kLastIndex, 8))); // an offset too far back
+    EXPECT_FALSE(Header::decode(with(64, kBeyond, 8)));     // an offset too far ahead
     Header h = some_header();
     h.loss = {0, 0, kBeyond, kUnknown, Evidence::counter};
-    EXPECT_FALSE(Header::decode(encoded(h))); // lost at least
+    EXPECT_FALSE(Header::decode(encoded(h))); // lost_min
 }
 
-// Whatever comes over the cable: no undefined behaviour (this runs under ASan and UBSan too), and
-// nothing but headers is one.
+// Input from the cable never causes undefined behavior (this test also runs under ASan and UBSan),
+// and only headers are accepted as headers.
 TEST(FramingHeader, GarbageIsNotAHeader)
 {
     std::mt19937_64 random(1);
@@ -205,7 +206,7 @@ TEST(FramingHeader, GarbageIsNotAHeader)
             b = static_cast<std::byte>(random());
         EXPECT_FALSE(Header::decode(std::span(bytes).first(random() % bytes.size())));
     }
-    // Right at both ends, garbage between.
+    // Valid at both ends, with garbage in between.
     for (int round = 0; round < 20000; ++round) {
         Bytes b = encoded(some_header());
         for (std::size_t i = 8; i < 96; ++i)
@@ -238,7 +239,7 @@ TEST(FramingHeader, LossesOfABlockAreMerged)
     EXPECT_EQ(merge_losses(unknown, 0)->lost_max, kUnknown);
 }
 
-TEST(FramingHeader, ASkippedBlocksLossIsCarriedByTheNextBlock)
+TEST(FramingHeader, TheLossOfASkippedBlockIsCarriedByTheNextBlock)
 {
     const Header::Loss inside{5, 7, 3, kUnknown, Evidence::overflow_bit};
     const auto carried = seen_from_behind(inside, 10);
@@ -247,7 +248,7 @@ TEST(FramingHeader, ASkippedBlocksLossIsCarriedByTheNextBlock)
     EXPECT_EQ(carried->offset_max, -3);
     EXPECT_EQ(carried->lost_min, 3u);
     EXPECT_EQ(carried->lost_max, kUnknown);
-    EXPECT_EQ(seen_from_behind(inside, 6)->offset_max, 1) << "it may be in the next one";
+    EXPECT_EQ(seen_from_behind(inside, 6)->offset_max, 1) << "it can be in the next block";
     EXPECT_FALSE(seen_from_behind(std::nullopt, 10));
     const auto all = merged(carried, Header::Loss{2, 4, 1, 1, Evidence::starvation});
     EXPECT_EQ(all->offset_min, -5);
@@ -256,7 +257,7 @@ TEST(FramingHeader, ASkippedBlocksLossIsCarriedByTheNextBlock)
     EXPECT_EQ(all->lost_max, kUnknown);
     EXPECT_EQ(all->evidence, Evidence::starvation);
     EXPECT_EQ(merged(carried, std::nullopt)->offset_min, -5);
-    // Whatever was reported, and however long no one has listened.
+    // No reported loss makes the offsets overflow, however many blocks were skipped.
     auto far = seen_from_behind(Header::Loss{INT64_MIN, INT64_MAX, 0, 0, {}}, kUnknown);
     for (int i = 0; i < 3; ++i)
         far = seen_from_behind(far, kUnknown);
@@ -264,7 +265,7 @@ TEST(FramingHeader, ASkippedBlocksLossIsCarriedByTheNextBlock)
     EXPECT_LT(far->offset_max, 0);
 }
 
-TEST(FramingHeader, OfAPartOfABlockCoversWholeSamplesAndTheLossesBeforeTheirEnd)
+TEST(FramingHeader, TheHeaderOfAPartCoversWholeSamplesAndTheLossesBeforeItsEnd)
 {
     Header whole;
     whole.sample_index = 7;
@@ -272,7 +273,7 @@ TEST(FramingHeader, OfAPartOfABlockCoversWholeSamplesAndTheLossesBeforeTheirEnd)
     whole.valid_bytes = 4000; // 1000 samples
     whole.loss = Header::Loss{500, 500, 10, 10, Evidence::counter};
     whole.checksum = 1;
-    const Header before = first_part(whole, 2003, 4); // 500 samples, and not yet the lost ones
+    const Header before = first_part(whole, 2003, 4); // 500 samples, before the place of the loss
     EXPECT_EQ(before.valid_bytes, 2000u);
     EXPECT_EQ(before.sample_index, 7u);
     EXPECT_FALSE(before.loss);

@@ -90,7 +90,7 @@ std::string replaced(const std::string& from, const std::string& to)
     return text.replace(at, from.size(), to);
 }
 
-TEST(FramingInfo, AHostilePeerIsRefused)
+TEST(FramingInfo, AnInvalidPeerInfoIsRefused)
 {
     for (const std::string& text :
          {std::string(""), std::string("{}"), std::string("[]"), std::string("{\"protocol\":1}"),
@@ -106,14 +106,14 @@ TEST(FramingInfo, AHostilePeerIsRefused)
         EXPECT_THROW(parsed_info(text), Error) << text;
 }
 
-TEST(FramingInfo, NoEscapeSequenceGetsThrough)
+TEST(FramingInfo, EscapeSequencesAreMadeHarmless)
 {
     const PeerInfo info =
         parsed_info(replaced("\"version\":\"1\"", "\"version\":\"\\u001b[2J\\u009b31m\""));
     EXPECT_EQ(info.version, "\\x1b[2J\\xc2\\x9b31m");
 }
 
-TEST(FramingInfo, TruncatedAnywhereItIsRefused)
+TEST(FramingInfo, ATruncatedInfoIsRefused)
 {
     const std::string whole = some_info();
     for (std::size_t n = 0; n < whole.size(); ++n)

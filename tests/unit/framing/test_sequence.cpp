@@ -31,7 +31,7 @@ struct FramingSequence : testing::Test {
     SequenceTracker sequence_tracker;
 };
 
-TEST_F(FramingSequence, BlocksThatFollowEachOtherHaveNoGap)
+TEST_F(FramingSequence, ConsecutiveBlocksHaveNoGap)
 {
     EXPECT_FALSE(sequence_tracker.begun());
     EXPECT_EQ(take(header(0, 10)).gap_count, 0);
@@ -41,12 +41,12 @@ TEST_F(FramingSequence, BlocksThatFollowEachOtherHaveNoGap)
     EXPECT_TRUE(sequence_tracker.begun());
 }
 
-TEST_F(FramingSequence, AStreamJoinedLateHasLostNothing)
+TEST_F(FramingSequence, AStreamJoinedLateHasNoLoss)
 {
     EXPECT_EQ(take(header(500, 10)).gap_count, 0);
 }
 
-TEST_F(FramingSequence, AStreamExpectedFromItsStartHasIfJoinedLate)
+TEST_F(FramingSequence, AStreamExpectedFromItsStartHasALossIfJoinedLate)
 {
     sequence_tracker.expect(0);
     const BlockInfo first = take(header(500, 10));
@@ -56,7 +56,7 @@ TEST_F(FramingSequence, AStreamExpectedFromItsStartHasIfJoinedLate)
     EXPECT_EQ(first.sample_index, 500u);
 }
 
-TEST_F(FramingSequence, WhatIsMissingBetweenTwoBlocksIsACertainLoss)
+TEST_F(FramingSequence, SamplesMissingBetweenTwoBlocksAreACertainLoss)
 {
     take(header(0, 10));
     const BlockInfo second = take(header(25, 10));
@@ -78,19 +78,20 @@ TEST_F(FramingSequence, ADuplicateBlockIsIgnored)
 TEST_F(FramingSequence, ALossReportedByTheSenderIsCountedOnce)
 {
     take(header(0, 10));
-    Header told = header(15, 10); // five before its first sample
+    Header told = header(15, 10); // five are lost before its first sample
     told.loss = {0, 0, 5, 5, Evidence::overflow_bit};
     const BlockInfo before = take(told);
     ASSERT_EQ(before.gap_count, 1);
     EXPECT_EQ(before.gaps[0].lost_min, 5u);
     EXPECT_EQ(before.gaps[0].evidence, Evidence::overflow_bit);
-    Header inside = header(25, 10); // three in the middle: the next one's index has them
+    Header inside = header(25, 10); // three are lost inside; the next index includes them
     inside.loss = {4, 4, 3, 3, Evidence::overflow_bit};
     EXPECT_EQ(take(inside).gap_count, 1);
     EXPECT_EQ(take(header(38, 10)).gap_count, 0);
 }
 
-// As a merged one is: five before its first sample, three inside, which the next one's index has.
+// The header reports a merged loss: five samples before the block, and three inside it, which the
+// index of the next block includes.
 TEST_F(FramingSequence, ALossBothBeforeAndInsideABlockIsCountedOnce)
 {
     take(header(0, 10));
@@ -107,9 +108,9 @@ TEST_F(FramingSequence, ALossBothBeforeAndInsideABlockIsCountedOnce)
     EXPECT_EQ(later.gaps[0].lost_min, 2u);
 }
 
-// What the sender's register said later, of a place that may be three blocks on: its index has it
-// only then.
-TEST_F(FramingSequence, ALossThatMayBeInALaterBlockIsCountedOnceAndNotMovedForward)
+// The sender's register reports a loss whose place can be up to three blocks ahead. The index
+// includes the loss only after that place.
+TEST_F(FramingSequence, ALossThatCanBeInALaterBlockIsCountedOnceAtItsPlace)
 {
     Header told = header(0, 10);
     told.loss = {2, 35, 1, 50, Evidence::overflow_bit};
@@ -119,13 +120,13 @@ TEST_F(FramingSequence, ALossThatMayBeInALaterBlockIsCountedOnceAndNotMovedForwa
     EXPECT_EQ(first.gaps[0].offset_max, 35u);
     for (const std::uint64_t index : {10, 20, 30, 41, 51})
         EXPECT_EQ(take(header(index, 10)).gap_count, 0) << index;
-    EXPECT_EQ(take(header(63, 10)).gaps[0].lost_min, 2u) << "nothing is left of it";
+    EXPECT_EQ(take(header(63, 10)).gaps[0].lost_min, 2u) << "the first loss is used up";
 }
 
-TEST_F(FramingSequence, ALossIsWhereItMayBeAmongTheSamplesThatArrived)
+TEST_F(FramingSequence, ALossIsPlacedAmongTheSamplesThatArrived)
 {
     take(header(0, 100));
-    Header late = header(400, 100); // 300 have not come: of sample 150 to 250, none has
+    Header late = header(400, 100); // 300 are missing, including samples 150 to 250
     late.loss = {-250, -150, 0, 9, Evidence::starvation};
     const BlockInfo info = take(late);
     ASSERT_EQ(info.gap_count, 2);
@@ -134,7 +135,7 @@ TEST_F(FramingSequence, ALossIsWhereItMayBeAmongTheSamplesThatArrived)
     EXPECT_LE(info.gaps[1].offset_max, 200u);
 }
 
-TEST_F(FramingSequence, ALossInABlockThatArrivesDamagedIsBeforeTheNext)
+TEST_F(FramingSequence, ALossInADamagedBlockIsReportedBeforeTheNextBlock)
 {
     take(header(0, 100));
     Header bad = header(100, 100);
@@ -192,9 +193,9 @@ TEST_F(FramingSequence, UncertaintyOnEitherSideMarksABlock)
     EXPECT_EQ(sequence_tracker.next(plain, {}, true).state, BlockState::unverified);
 }
 
-// Whatever the other end says, with a right checksum: no undefined behaviour (this runs under ASan
-// and UBSan, too), blocks that follow each other, and gaps that begin before they end. Claims that
-// add up to more than 64 bits hold.
+// The peer can send any values with a correct checksum. They cause no undefined behavior (this test
+// also runs under ASan and UBSan), blocks follow each other, and gaps begin before they end. Claims
+// that add up to more than 64 bits saturate.
 TEST_F(FramingSequence, LossesNeverMakeTheIndexGoBack)
 {
     std::uint64_t last = 0;
@@ -210,7 +211,7 @@ TEST_F(FramingSequence, LossesNeverMakeTheIndexGoBack)
     EXPECT_GT(last, kLastIndex);
 }
 
-TEST_F(FramingSequence, NoHeaderUpsetsTheAccounting)
+TEST_F(FramingSequence, NoHeaderCorruptsTheAccounting)
 {
     std::mt19937_64 random(1);
     const auto number = [&]() -> std::uint64_t {

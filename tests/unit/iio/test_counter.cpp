@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// counter=channel:NAME: what a counter of few bits can show, and what it cannot.
+// counter=channel:NAME: the losses that a counter of few bits can show, and those that it cannot
+// show.
 #include "iio/loss/counter.hpp"
 #include "support/errors.hpp"
 #include "sys/event.hpp"
@@ -21,10 +22,10 @@ struct ChannelCounted {
 
     double rate = 0;
     Counter::Dated dated = Counter::Dated::at_end;
-    std::vector<std::int64_t> ends = {}; ///< ns after the start; none: all at once
-    std::function<void(Counter&, std::size_t)> between = nullptr; ///< before each block
+    std::vector<std::int64_t> ends = {}; ///< ns after the start; empty: all blocks end at the start
+    std::function<void(Counter&, std::size_t)> between = nullptr; ///< called before each block
 
-    // The gaps in blocks of such counts of sample.
+    // Returns the gaps in blocks of samples with these counter values.
     std::vector<Gap> gaps_in(const std::vector<std::vector<unsigned>>& blocks)
     {
         counter->reset(blocks[0].size() * format.sample_bytes, rate, dated);
@@ -52,24 +53,24 @@ struct ChannelCounted {
     }
 };
 
-TEST(ChannelCounter, OfSixteenBitsGivesTheMinimumLoss)
+TEST(ChannelCounter, ASixteenBitCounterGivesTheMinimumLoss)
 {
     const auto gaps =
         ChannelCounted{}.gaps_in({{0, 1, 2, 3}, {104, 105, 106, 107}, {108, 109, 120, 121}});
     ASSERT_EQ(gaps.size(), 2U);
     EXPECT_EQ(gaps[0].lost_min, 100U);
-    EXPECT_EQ(gaps[0].lost_max, kUnknown); // or 65536 more
+    EXPECT_EQ(gaps[0].lost_max, kUnknown); // or any multiple of 65536 more
     EXPECT_EQ(gaps[0].offset_min, 4U);
     EXPECT_EQ(gaps[1].lost_min, 10U);
     EXPECT_EQ(gaps[1].offset_max, 10U);
 }
 
-TEST(ChannelCounter, WrapsWithoutALoss)
+TEST(ChannelCounter, AWrapIsNotALoss)
 {
     EXPECT_TRUE(ChannelCounted{}.gaps_in({{65533, 65534, 65535, 0}, {1, 2, 3, 4}}).empty());
 }
 
-TEST(ChannelCounter, ThatStepsBackHasRestarted)
+TEST(ChannelCounter, AStepBackIsARestart)
 {
     const auto gaps = ChannelCounted{}.gaps_in({{5000, 5001, 5002, 5003}, {0, 1, 2, 3}});
     ASSERT_EQ(gaps.size(), 1U);
@@ -77,8 +78,8 @@ TEST(ChannelCounter, ThatStepsBackHasRestarted)
     EXPECT_EQ(gaps[0].lost_max, kUnknown);
 }
 
-// A device that makes 1 MS/s, counted by 16 bits, and loses that many samples before its fourth
-// block.
+// Returns the gaps of a device at 1 MS/s with a 16-bit counter, which loses `lost` samples before
+// its fourth block.
 std::vector<Gap> gaps_for(std::uint64_t lost, Counter::Dated dated, double stated_rate = 1e6)
 {
     constexpr unsigned kBlock = 10'000;
@@ -95,42 +96,42 @@ std::vector<Gap> gaps_for(std::uint64_t lost, Counter::Dated dated, double state
     return counted.gaps_in(blocks);
 }
 
-TEST(ChannelCounter, ThatMayHaveWrappedSaysHowOftenByTheClock)
+TEST(ChannelCounter, TheClockLimitsHowOftenTheCounterWrapped)
 {
     for (const std::uint64_t lost : {5ULL, 20'000ULL, 70'000ULL, 65536ULL * 3 + 9, 10'000'009ULL})
         for (const auto dated : {Counter::Dated::at_end, Counter::Dated::on_arrival}) {
             if (lost % 65536 > 32767)
-                continue; // taken for a step back
+                continue; // mistaken for a step back
             const auto gaps = gaps_for(lost, dated);
             ASSERT_EQ(gaps.size(), 1U);
             EXPECT_EQ(gaps[0].lost_min, lost % 65536);
             EXPECT_GE(gaps[0].lost_max, lost);
             EXPECT_EQ((gaps[0].lost_max - lost) % 65536, 0U);
             EXPECT_LE(gaps[0].lost_max,
-                      lost + lost / 64 + 165'536); // the clock's possible error
+                      lost + lost / 64 + 165'536); // the possible error of the clock
         }
-    // What has come since the start leaves no room for a turn of the counter.
+    // The samples that have arrived since the start leave no room for another turn of the counter.
     EXPECT_EQ(gaps_for(5, Counter::Dated::at_end)[0].lost_max, 5U);
 }
 
-TEST(ChannelCounter, OfADeviceFasterThanItSaysGivesNoMaximum)
+TEST(ChannelCounter, ADeviceFasterThanItsStatedRateGivesNoMaximum)
 {
     EXPECT_EQ(gaps_for(5, Counter::Dated::at_end, 1e3)[0].lost_max, kUnknown);
 }
 
-TEST(ChannelCounter, ThatStepsBackLosesWhatTheClockAllows)
+TEST(ChannelCounter, AfterAStepBackTheClockLimitsTheLoss)
 {
     const auto gaps =
-        gaps_for(65536 - 1000, Counter::Dated::at_end); // looks like a step back of 1000
+        gaps_for(65536 - 1000, Counter::Dated::at_end); // looks like a step back by 1000
     ASSERT_EQ(gaps.size(), 1U);
     EXPECT_EQ(gaps[0].lost_min, 0U);
     EXPECT_GE(gaps[0].lost_max, 65536U - 1000);
     EXPECT_LE(gaps[0].lost_max, 65536U + 65536 / 64 + 120'000);
 }
 
-// A device that makes 1 MS/s in blocks of 5 ms, counted by 16 bits, for eight seconds. It loses
-// that many samples in the middle of the fifth. Its clock is off by `drift`, and interrupts come
-// late.
+// Returns the gaps in eight seconds of a device at 1 MS/s with a 16-bit counter, in blocks of 5 ms.
+// The device loses `lost` samples before block 900. Its clock is off by `drift`, and its interrupts
+// are late.
 std::vector<Gap> gaps_in_eight_seconds(std::uint64_t lost, double drift = 0)
 {
     constexpr unsigned kBlock = 5000, kBlocks = 1600;
@@ -150,7 +151,7 @@ std::vector<Gap> gaps_in_eight_seconds(std::uint64_t lost, double drift = 0)
     return counted.gaps_in(blocks);
 }
 
-TEST(ChannelCounter, OfSixteenBitsTellsALossOfFullTurnsByTheTimesOfTheBlocks)
+TEST(ChannelCounter, TheTimesOfTheBlocksRevealALossOfFullTurns)
 {
     for (const unsigned turns : {1, 2, 9})
         for (const double drift : {0.0, 0.004, -0.004}) {
@@ -164,16 +165,16 @@ TEST(ChannelCounter, OfSixteenBitsTellsALossOfFullTurnsByTheTimesOfTheBlocks)
         }
 }
 
-TEST(ChannelCounter, OfSixteenBitsReportsNoLossForLateInterruptsAndAnotherClock)
+TEST(ChannelCounter, LateInterruptsAndClockDriftAreNotReportedAsLosses)
 {
     for (const double drift : {0.0, 0.01, -0.01})
         EXPECT_TRUE(gaps_in_eight_seconds(0, drift).empty()) << drift;
-    const auto gaps = gaps_in_eight_seconds(1000, 0.001); // the counter shows it, and the time
+    const auto gaps = gaps_in_eight_seconds(1000, 0.001); // the counter and the times show it
     ASSERT_EQ(gaps.size(), 1U);
     EXPECT_EQ(gaps[0].lost_min, 1000U);
 }
 
-// What another program reports of a stream of blocks of four samples without a jump.
+// Returns the gaps of a stream of blocks of four samples if other evidence reports a loss in it.
 std::vector<Gap> decided(const Gap& evidence, std::vector<std::vector<unsigned>> blocks)
 {
     ChannelCounted counted;
@@ -184,10 +185,10 @@ std::vector<Gap> decided(const Gap& evidence, std::vector<std::vector<unsigned>>
     return counted.gaps_in(blocks);
 }
 
-TEST(ChannelCounter, OfSixteenBitsDecidesOtherEvidence)
+TEST(ChannelCounter, TheCounterConfirmsOrRefutesOtherEvidence)
 {
     const std::vector<std::vector<unsigned>> whole{{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9, 10, 11}};
-    // Shorter than a turn: the counter would show it.
+    // Shorter than a turn: the counter would show the loss.
     EXPECT_TRUE(decided({4, 6, 1, 65535, Evidence::overflow_bit}, whole).empty());
     auto gaps = decided({4, 6, 1, 200'000, Evidence::overflow_bit}, whole);
     ASSERT_EQ(gaps.size(), 1U);
@@ -198,14 +199,14 @@ TEST(ChannelCounter, OfSixteenBitsDecidesOtherEvidence)
     ASSERT_EQ(gaps.size(), 1U);
     EXPECT_EQ(gaps[0].lost_min, 0U);
     EXPECT_EQ(gaps[0].lost_max, 65536U);
-    // The counter shows a loss there.
+    // The counter shows a loss at this place.
     gaps = decided({4, 6, 1, 200'000, Evidence::overflow_bit}, {{0, 1, 2, 3}, {9, 10, 11, 12}});
     ASSERT_EQ(gaps.size(), 1U);
     EXPECT_EQ(gaps[0].lost_min, 5U);
     EXPECT_EQ(gaps[0].evidence, Evidence::counter);
 }
 
-TEST(ChannelCounter, ThatMayWrapWithinABlockIsRefused)
+TEST(ChannelCounter, ACounterThatCanWrapWithinABlockIsRefused)
 {
     ChannelCounted counted;
     EXPECT_NO_THROW(counted.counter->reset(65535 * counted.format.sample_bytes));

@@ -12,7 +12,7 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 
 struct Cycle : testing::Test {
-    /// With that many bytes, which continue where the last one ended.
+    /// Keeps a block of `bytes` bytes, which continue where the previous block ended.
     void keep(std::size_t bytes)
     {
         auto block = pool.take();
@@ -28,7 +28,7 @@ struct Cycle : testing::Test {
         }
         cycle.keep(std::move(*block).fill(info));
     }
-    /// What the device would get in one pass through all entries.
+    /// Returns the bytes that the device gets in one pass through all entries.
     std::vector<std::byte> pass() const
     {
         std::vector<std::byte> all;
@@ -48,7 +48,7 @@ struct Cycle : testing::Test {
         std::vector<bool> seen(pool.count());
         for (const iio::Cycle::Entry& entry : cycle.entries()) {
             EXPECT_EQ(entry.bytes % align, 0u);
-            EXPECT_FALSE(seen[entry.index]) << "a device holds a block once only";
+            EXPECT_FALSE(seen[entry.index]) << "a device holds each block only once";
             seen[entry.index] = true;
         }
     }
@@ -58,7 +58,7 @@ struct Cycle : testing::Test {
     std::vector<std::byte> given;
 };
 
-TEST_F(Cycle, OneBlockIsFollowedByCopiesOfIt)
+TEST_F(Cycle, ASingleBlockIsFollowedByCopiesOfIt)
 {
     cycle.reset(pool, 8, "dac");
     keep(kBytes);
@@ -67,7 +67,7 @@ TEST_F(Cycle, OneBlockIsFollowedByCopiesOfIt)
     EXPECT_EQ(cycle.entries().size(), 8u);
 }
 
-TEST_F(Cycle, AFewSamplesFillTheBlocks)
+TEST_F(Cycle, FewSamplesAreRepeatedUntilTheyFillTheBlocks)
 {
     for (const std::size_t bytes : {8u, 16u, 1000u, 4088u}) {
         cycle.reset(pool, 8, "dac");
@@ -81,7 +81,7 @@ TEST_F(Cycle, AFewSamplesFillTheBlocks)
     }
 }
 
-TEST_F(Cycle, AShortLastBlockIsNeverQueuedAlone)
+TEST_F(Cycle, AShortLastBlockIsNeverEnqueuedAlone)
 {
     cycle.reset(pool, 8, "dac");
     keep(kBytes);
@@ -103,7 +103,7 @@ TEST_F(Cycle, SamplesThatFillTheBlocksAreRepeatedUnchanged)
     EXPECT_EQ(cycle.entries().size(), 7u);
 }
 
-TEST_F(Cycle, LengthsTheDeviceRejectsAreRepeatedSeveralRoundsAtATime)
+TEST_F(Cycle, SeveralRoundsAreJoinedIfTheDeviceRejectsTheLengthOfOne)
 {
     for (const std::size_t bytes : {2u, 6u, 1002u, 4002u}) {
         cycle.reset(pool, 8, "dac");
@@ -115,7 +115,7 @@ TEST_F(Cycle, LengthsTheDeviceRejectsAreRepeatedSeveralRoundsAtATime)
     }
 }
 
-TEST_F(Cycle, WhatCannotBeRepeatedIsRefused)
+TEST_F(Cycle, SamplesThatCannotBeRepeatedAreRefused)
 {
     cycle.reset(pool, 8, "dac");
     for (int i = 0; i < 6; ++i)
@@ -134,7 +134,7 @@ TEST_F(Cycle, WhatCannotBeRepeatedIsRefused)
     EXPECT_EQ(error_of([&] { cycle.close(); }).code().value(), ENOBUFS);
 }
 
-TEST_F(Cycle, RoundsAreCountedFromWhatWasPlayed)
+TEST_F(Cycle, RoundsAreCountedByTheBytesPlayed)
 {
     cycle.reset(pool, 8, "dac");
     keep(kBytes);

@@ -11,7 +11,7 @@
 namespace iio_stream::iio {
 namespace {
 
-TEST(FrontEnd, BelongsToTheConverterItIsNamedAfter)
+TEST(FrontEnd, ARadioBelongsToTheConverterWithItsName)
 {
     EXPECT_TRUE(belongs_by_name("ad9361-phy", "cf-ad9361-lpc", ""));
     EXPECT_TRUE(belongs_by_name("ad9361-phy", "cf-ad9361-dds-core-lpc", ""));
@@ -21,7 +21,7 @@ TEST(FrontEnd, BelongsToTheConverterItIsNamedAfter)
     EXPECT_TRUE(belongs_by_name("ad9361-phy", "adc", "my-ad9361"));
 }
 
-TEST(FrontEnd, IsNotAnUnrelatedDevices)
+TEST(FrontEnd, ARadioDoesNotBelongToUnrelatedDevices)
 {
     for (const char* converter : {"ad9467", "axi-ad9680-hpc", "cf-ad93610-lpc", "xad9361-lpc", ""})
         EXPECT_FALSE(belongs_by_name("ad9361-phy", converter, "")) << converter;
@@ -30,7 +30,7 @@ TEST(FrontEnd, IsNotAnUnrelatedDevices)
     EXPECT_FALSE(belongs_by_name("iios-sim-phy", "iios-sim-slow", "")); // a sensor of that family
 }
 
-TEST(AttributeValue, ANumberMayHaveAUnit)
+TEST(AttributeValue, ANumberCanHaveAUnit)
 {
     EXPECT_EQ(number_in_value("71.000000 dB"), 71.0);
     EXPECT_EQ(number_in_value("-10.250000 dB"), -10.25);
@@ -51,15 +51,16 @@ TEST(AttributeValue, AListIsNotARange)
     EXPECT_EQ(listed_values(""), List{});
 }
 
-TEST(AttributeValue, IsWrittenWhole)
+TEST(AttributeValue, NumbersAreWrittenWithAllDigits)
 {
     EXPECT_EQ(hertz_text(-4e8), "-400000000");
     EXPECT_EQ(hertz_text(6e9), "6000000000");
     EXPECT_EQ(number_text(-10.25), "-10.25");
 }
 
-// A device tree's node is a folder, and a phandle four bytes, big-endian; 10 is a newline.
-TEST(FirmwareLink, OneNodePointsAtTheOther)
+// A node of the device tree is a folder, and a phandle is four big-endian bytes. The value 10 is a
+// newline.
+TEST(FirmwareLink, NodesAreLinkedIfOnePointsAtTheOther)
 {
     using namespace std::string_literals;
     const test::TempDir dir;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// counter=header:BYTES/EVERY: what is lost between two headers, found by their values and places.
+// counter=header:BYTES/EVERY: losses between two headers, found by the values and places of the
+// headers.
 #include "iio/loss/header_counter.hpp"
 #include "support/errors.hpp"
 #include "sys/event.hpp"
@@ -16,17 +17,19 @@ using namespace iio_stream::test;
 using iio::Counter;
 
 struct Loss {
-    std::uint64_t at, samples; ///< of those that the device made, so many from there on
+    std::uint64_t at, samples; ///< the position of the loss among the device's samples, and its
+                               ///< length
 };
 
 struct Device {
     std::string format = "ci16_le";
     std::uint64_t bytes = 8, every = 1024;
-    std::uint64_t unit = 1, first = 0; ///< more from header to header; the first one's value
+    std::uint64_t unit = 1, first = 0; ///< the increment from header to header, and the value of
+                                       ///< the first header
     std::uint64_t samples = 20'000;
     std::vector<Loss> losses = {};
-    unsigned noise = 255; ///< of a sample's bytes, at most
-    double rate = 0;      ///< as the device states it; it makes 1 MS/s
+    unsigned noise = 255; ///< the largest value of a byte of a sample
+    double rate = 0;      ///< as the device states it; the real rate is 1 MS/s
 
     std::vector<std::byte> made(std::size_t sample_bytes) const
     {
@@ -45,7 +48,8 @@ struct Device {
     }
 };
 
-// What the counter reports about the device's stream, which comes in blocks of that size.
+// Returns the gaps that the counter reports in the device's stream. The stream has blocks of at
+// most `block_size` bytes.
 std::vector<Gap> told(const Device& device, std::size_t block_size)
 {
     const Format format = Format::parse(device.format);
@@ -83,7 +87,7 @@ void expect_exact(const Device& device, std::size_t block_size)
     std::uint64_t before = 0;
     const std::uint64_t frame = 5 * device.every / Format::parse(device.format).sample_bytes + 2;
     for (std::size_t i = 0; i < gaps.size(); ++i) {
-        const std::uint64_t place = device.losses[i].at - before; // among those that came
+        const std::uint64_t place = device.losses[i].at - before; // among the samples that arrived
         EXPECT_EQ(gaps[i].lost_min, device.losses[i].samples) << what;
         EXPECT_EQ(gaps[i].lost_max, device.losses[i].samples) << what;
         EXPECT_LE(gaps[i].offset_min, place) << what;
@@ -100,7 +104,7 @@ TEST(HeaderCounter, AWholeStreamHasNoGap)
         expect_exact({}, block);
 }
 
-TEST(HeaderCounter, EachLossIsKnownExactlyWhateverItsSize)
+TEST(HeaderCounter, EachLossIsFoundExactlyWhateverItsSize)
 {
     for (const char* format : {"ci16_le", "ri16_le", "cf32_le"})
         for (const std::uint64_t every : {1024, 1000})
@@ -111,21 +115,21 @@ TEST(HeaderCounter, EachLossIsKnownExactlyWhateverItsSize)
             }
 }
 
-TEST(HeaderCounter, TheUnitShowsInTheStream)
+TEST(HeaderCounter, TheUnitOfTheCounterIsFoundInTheStream)
 {
     for (const std::uint64_t unit : {1, 128, 256, 1024}) // frames, words, samples, bytes
         expect_exact({.unit = unit, .losses = {{5000, 100}, {12'000, 4000}}}, 8192);
 }
 
-TEST(HeaderCounter, ItWrapsAndBeginsAnywhere)
+TEST(HeaderCounter, TheCounterCanStartAnywhereAndWrap)
 {
     expect_exact({.bytes = 2, .first = 65'530, .losses = {{5000, 333}}, .rate = 1e6}, 8192);
     expect_exact({.bytes = 4, .unit = 256, .first = 0xffff'f000, .losses = {{900, 5}}}, 8192);
 }
 
-TEST(HeaderCounter, ItSaysHowOftenItMayHaveWrapped)
+TEST(HeaderCounter, TheClockLimitsHowOftenTheCounterWrapped)
 {
-    // Two bytes that count bytes, 64 KiB per wrap: 16384 samples.
+    // Two bytes that count bytes: 64 KiB, or 16384 samples, per wrap.
     Device device{
         .bytes = 2, .unit = 1024, .samples = 400'000, .losses = {{5000, 3 * 16384 + 333}}};
     const auto unknown = told(device, 8192);
@@ -141,9 +145,10 @@ TEST(HeaderCounter, ItSaysHowOftenItMayHaveWrapped)
     EXPECT_LE(gaps[0].lost_max, 4u * 16384 + 333);
 }
 
-TEST(HeaderCounter, OldMemoryThatContainsHeadersIsNotBelieved)
+TEST(HeaderCounter, HeadersInOldMemoryAreIgnored)
 {
-    // If a loss has moved the headers, those of the block's last turn are where they were.
+    // After a loss has moved the headers, the old headers of the block's last use are still at
+    // their old places.
     const Format format = Format::parse("ci16_le");
     const auto counter = Counter::make("header:8/1024", format);
     counter->reset(8192);
@@ -186,7 +191,7 @@ TEST(HeaderCounter, HeadersThatDisappearAreALossOfUnknownSize)
     EXPECT_EQ(tracker.left()[0].offset_max, 4096u);
 }
 
-// What each stream of that size ends with: one gap over all of it.
+// Checks that a stream of these bytes ends with one gap over all of it.
 void expect_all_unknown(const std::vector<std::byte>& stream, std::uint64_t until)
 {
     const auto counter = Counter::make("header:8/1024", Format::parse("ci16_le"));
@@ -203,14 +208,15 @@ void expect_all_unknown(const std::vector<std::byte>& stream, std::uint64_t unti
     EXPECT_EQ(gaps[0].lost_max, kUnknown);
 }
 
-TEST(HeaderCounter, WithoutAnyHeaderNothingIsKnown)
+TEST(HeaderCounter, AStreamWithoutAnyHeaderIsOnePossibleLoss)
 {
     expect_all_unknown(std::vector<std::byte>(16384, std::byte{0x55}), 4096);
 }
 
 TEST(HeaderCounter, SamplesThatDifferLittleAreNotMistakenForHeaders)
 {
-    // Of noise of one bit, eight bytes that are one more than those a frame before are found soon.
+    // In one-bit noise, eight bytes soon happen to be one more than the eight bytes a frame
+    // earlier.
     Device device{.samples = 200'000, .losses = {{50'000, 700}, {120'000, 5}}};
     for (const std::size_t block : {8192, 65536}) {
         device.noise = 1;
@@ -218,12 +224,12 @@ TEST(HeaderCounter, SamplesThatDifferLittleAreNotMistakenForHeaders)
     }
 }
 
-TEST(HeaderCounter, NonsenseOptionsAreAUsageError)
+TEST(HeaderCounter, InvalidOptionsAreUsageErrors)
 {
     const Format format = Format::parse("ci16_le");
     expect_usage_error([&] { (void)Counter::make("header:8", format); }, "distance", "8/4Ki");
-    expect_usage_error([&] { (void)Counter::make("header:1/64", format); }, "2 bytes");
-    expect_usage_error([&] { (void)Counter::make("header:8/4", format); }, "2 bytes");
+    expect_usage_error([&] { (void)Counter::make("header:1/64", format); }, "at least 2");
+    expect_usage_error([&] { (void)Counter::make("header:8/4", format); }, "at least 2");
     expect_usage_error([&] { (void)Counter::make("heder:8/4Ki", format); }, "heder", "header:");
     expect_usage_error([&] { Counter::make("header:8/4Ki", format)->reset(8192); }, "8Ki",
                        "--block-size 16Ki");

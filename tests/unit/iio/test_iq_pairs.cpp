@@ -9,7 +9,8 @@ namespace {
 
 using test::expect_usage_error;
 
-// "I Q" for the named channels, as they are paired: I and Q by letters, r real, n a counter.
+// Returns one letter for each of the named channels after pairing: I and Q, r for real, n for a
+// counter.
 std::string paired(const std::string& device, const std::vector<std::string>& ids,
                    Iq iq = Iq::automatic, const char* last_type = "le:s16/16>>0")
 {
@@ -24,7 +25,7 @@ std::string paired(const std::string& device, const std::vector<std::string>& id
     return text;
 }
 
-TEST(Pairs, TransceiversWithoutModifiersComeInPairs)
+TEST(Pairs, ChannelsOfTransceiversWithoutModifiersArePaired)
 {
     for (const char* device : {"cf-ad9361-lpc", "cf-ad9361-A", "cf-ad9361-dds-core-lpc",
                                "axi-adrv9002-tx2-lpc", "axi-ad9371-tx-hpc", "axi-adrv9009-tx-hpc"})
@@ -39,7 +40,7 @@ TEST(Pairs, RealConvertersAreNotPaired)
         EXPECT_EQ(paired(device, {"voltage0", "voltage1"}), "rr") << device;
 }
 
-TEST(Pairs, BothHalvesHaveTheSameNumber)
+TEST(Pairs, BothHalvesMustHaveTheSameNumber)
 {
     EXPECT_EQ(paired("x", {"voltage0_i", "voltage0_q", "voltage1_i", "voltage1_q"}), "IQIQ");
     EXPECT_EQ(paired("x", {"voltage0_i", "voltage1_q"}), "rr");
@@ -52,7 +53,7 @@ TEST(Pairs, BothHalvesHaveTheSameNumber)
     EXPECT_EQ(paired("x", {"voltage0_i", "voltage0_q"}, Iq::automatic, "le:s12/16>>0"), "rr");
 }
 
-TEST(Pairs, TheUsersChoiceWins)
+TEST(Pairs, TheUsersChoiceOverridesTheDefault)
 {
     EXPECT_EQ(paired("axi-ad9680-hpc", {"voltage0", "voltage1"}, Iq::on), "IQ");
     EXPECT_EQ(paired("axi-ad9680-hpc", {"voltage0", "voltage1", "count0"}, Iq::on), "IQn");
@@ -67,7 +68,7 @@ TEST(Pairs, TheUsersChoiceWins)
     expect_usage_error([] { parse_iq("of"); }, "iq=of");
 }
 
-TEST(Pairs, AConverterIsAPairOrAChannel)
+TEST(Pairs, AConverterHasOnePairOrOneChannel)
 {
     EXPECT_EQ(converter_of("cf-ad9361-A", "voltage5"), 2u);
     EXPECT_EQ(converter_of("axi-ad9371-rx-hpc", "voltage1_q"), 1u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The functions that are looked up by name have the types that libiio's own header gives them.
+// The functions that are found by name have the types that libiio's own header declares.
 #include "iio/remote/libiio.hpp"
 
 #include <gtest/gtest.h>
@@ -61,7 +61,7 @@ static_assert(offsetof(DataFormat, is_signed) == offsetof(iio_data_format, is_si
 static_assert(offsetof(DataFormat, is_be) == offsetof(iio_data_format, is_be));
 static_assert(offsetof(DataFormat, repeat) == offsetof(iio_data_format, repeat));
 
-TEST(Libiio, IsLoadedWithAllItsFunctions)
+TEST(Libiio, LibiioIsLoadedWithAllItsFunctions)
 {
     const Libiio& libiio = Libiio::get();
     EXPECT_EQ(libiio.find("iio_buffer_refill"), reinterpret_cast<void*>(libiio.buffer_refill));

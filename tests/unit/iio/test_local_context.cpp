@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How a device's files in sysfs become channels and attributes; tests/vm/test_boards.py compares
-// this with libiio on the devices of real boards.
+// A device's files in sysfs become channels and attributes. tests/vm/test_boards.py compares the
+// result with libiio for the devices of real boards.
 #include "iio/context/local_context.hpp"
 
 #include <filesystem>
@@ -50,7 +50,7 @@ const DeviceNode::Channel& channel(const DeviceNode& device, const std::string& 
 
 using Files = std::map<std::string, std::string>;
 
-TEST_F(LocalDevice, HasANameALabelAndAttributes)
+TEST_F(LocalDevice, ADeviceHasANameALabelAndAttributes)
 {
     for (const char* name : {"dev", "uevent", "sampling_frequency_available", "buffer/enable"})
         file(name);
@@ -81,9 +81,9 @@ TEST_F(LocalDevice, AnAttributeSharedByTypeBelongsToEachChannel)
               (Files{{"raw", "out_voltage0_raw"}}));
 }
 
-// Names that the kernel makes: drivers/iio/imu/bno055 and
+// Names that the kernel uses in drivers/iio/imu/bno055 and
 // drivers/iio/magnetometer/hid-sensor-magn-3d.
-TEST_F(LocalDevice, AModifierIsWhateverTheKernelWrote)
+TEST_F(LocalDevice, AnUnknownModifierIsKept)
 {
     for (const char* name :
          {"in_accel_linear_x_raw", "in_accel_linear_y_raw", "in_rot_from_north_magnetic_raw",
@@ -123,7 +123,7 @@ TEST_F(LocalDevice, AFileWithAChannelsNameBelongsToThatChannelOnly)
     EXPECT_EQ(channel(device, "in_voltage1").attributes.size(), 2);
 }
 
-TEST_F(LocalDevice, ModifiersBelongToTheId)
+TEST_F(LocalDevice, ModifiersBelongToTheChannelId)
 {
     for (const char* name : {"in_voltage0_i_calibbias", "in_voltage0_q_calibbias", "in_accel_x_raw",
                              "in_accel_y_raw", "in_accel_scale", "in_anglvel_x&y_raw"})
@@ -136,7 +136,7 @@ TEST_F(LocalDevice, ModifiersBelongToTheId)
     EXPECT_NO_THROW(channel(device, "in_anglvel_x&y"));
 }
 
-TEST_F(LocalDevice, DifferentialChannelsShareOnlyTheirOwn)
+TEST_F(LocalDevice, DifferentialChannelsShareOnlyDifferentialAttributes)
 {
     for (const char* name :
          {"in_voltage0-voltage1_raw", "in_voltage2_raw", "in_voltage-voltage_scale"})

@@ -63,7 +63,7 @@ protected:
     std::shared_ptr<PowerContext> context_ = std::make_shared<PowerContext>();
 };
 
-TEST_F(OscillatorPowerTest, NothingIsWrittenIfTheStateStays)
+TEST_F(OscillatorPowerTest, NothingIsWrittenIfTheStateDoesNotChange)
 {
     for (const char* found : {"0", "1"}) {
         set(found);
@@ -77,7 +77,7 @@ TEST_F(OscillatorPowerTest, NothingIsWrittenIfTheStateStays)
     EXPECT_EQ(context_->writes, 0);
 }
 
-TEST_F(OscillatorPowerTest, WhatTheDriverPowersUpIsPoweredDownAtTheEnd)
+TEST_F(OscillatorPowerTest, AnOscillatorPoweredUpByTheDriverIsPoweredDownAtTheEnd)
 {
     const auto power = open();
     power->begin();
@@ -85,12 +85,12 @@ TEST_F(OscillatorPowerTest, WhatTheDriverPowersUpIsPoweredDownAtTheEnd)
     EXPECT_EQ(power->remark(), "");
     power->finish({});
     EXPECT_EQ(state(), "1");
-    set("0"); // another program, after the stream
+    set("0"); // another program powers it up after the stream
     power->finish({});
     EXPECT_EQ(state(), "0");
 }
 
-TEST_F(OscillatorPowerTest, WhatAnotherProgramPowersDownStaysSo)
+TEST_F(OscillatorPowerTest, AnOscillatorThatAnotherProgramPowersDownStaysOff)
 {
     set("0");
     const auto power = open();
@@ -100,7 +100,7 @@ TEST_F(OscillatorPowerTest, WhatAnotherProgramPowersDownStaysSo)
     EXPECT_EQ(state(), "1");
 }
 
-TEST_F(OscillatorPowerTest, WhatTheStreamsOptionsChangeIsRestoredEitherWay)
+TEST_F(OscillatorPowerTest, ChangesByTheStreamsOptionsAreRestored)
 {
     for (const char* found : {"0", "1"}) {
         set(found);
@@ -118,7 +118,7 @@ TEST_F(OscillatorPowerTest, WhatTheStreamsOptionsChangeIsRestoredEitherWay)
     }
 }
 
-TEST_F(OscillatorPowerTest, TheDestructorRestoresWithoutAStream)
+TEST_F(OscillatorPowerTest, TheDestructorRestoresTheStateEvenWithoutAStream)
 {
     EXPECT_THROW(open()->tune([&] {
         set("0");
@@ -134,21 +134,21 @@ TEST_F(OscillatorPowerTest, TheDestructorRestoresWithoutAStream)
     EXPECT_EQ(state(), "1");
     {
         const auto power = open();
-        set("0"); // another program: this sink has never played
+        set("0"); // by another program: this sink has never played
     }
     EXPECT_EQ(state(), "0");
 }
 
-TEST_F(OscillatorPowerTest, TheStateFoundIsThatOfTheStart)
+TEST_F(OscillatorPowerTest, TheStateAtTheStartOfTheStreamIsRestored)
 {
     const auto power = open();
-    set("0"); // the program, between opening the sink and its first sample
+    set("0"); // by the program, between opening the sink and its first sample
     power->begin();
     power->finish({});
     EXPECT_EQ(state(), "0");
 }
 
-TEST_F(OscillatorPowerTest, OffPowersUpAtTheStartAndLeavesItSo)
+TEST_F(OscillatorPowerTest, OffPowersUpAtTheStartAndLeavesTheOscillatorOn)
 {
     const auto power = open("off");
     EXPECT_EQ(state(), "1");
@@ -158,7 +158,7 @@ TEST_F(OscillatorPowerTest, OffPowersUpAtTheStartAndLeavesItSo)
     EXPECT_EQ(state(), "0");
 }
 
-TEST_F(OscillatorPowerTest, KeepNeverTouchesIt)
+TEST_F(OscillatorPowerTest, KeepNeverChangesTheState)
 {
     {
         const auto power = open("keep");
@@ -171,7 +171,7 @@ TEST_F(OscillatorPowerTest, KeepNeverTouchesIt)
     EXPECT_EQ(context_->writes, 0);
 }
 
-TEST_F(OscillatorPowerTest, AFailureToRestoreIsAnErrorUnlessThereIsAnEarlierOne)
+TEST_F(OscillatorPowerTest, AFailureToRestoreIsAnErrorUnlessThereIsAnEarlierError)
 {
     for (const bool stuck : {false, true}) {
         const auto power = open();
@@ -200,8 +200,8 @@ TEST_F(OscillatorPowerTest, AFailureToRestoreIsAnErrorUnlessThereIsAnEarlierOne)
     }
 }
 
-// Writing "0" might power it up.
-TEST_F(OscillatorPowerTest, AStateThatCannotBeReadIsNotPoweredUp)
+// Writing "0" could power up the oscillator.
+TEST_F(OscillatorPowerTest, AnOscillatorWithAnUnreadableStateIsNotPoweredUp)
 {
     set("0");
     const auto power = open();
@@ -211,7 +211,7 @@ TEST_F(OscillatorPowerTest, AStateThatCannotBeReadIsNotPoweredUp)
     EXPECT_EQ(context_->writes, 0);
 }
 
-TEST_F(OscillatorPowerTest, OffNeedsAnOscillator)
+TEST_F(OscillatorPowerTest, OffRequiresAnOscillator)
 {
     const Device phy(context_, context_->devices()[1]);
     const FrontEnd none(phy, "local:", "auto", Direction::transmit, {});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The lines are those that libiio 0.24's client sends (iiod-client.c), and some that none does.
+// Lines that the client of libiio 0.24 sends (iiod-client.c), and some that no client sends.
 #include "serve/request.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ Request parsed(std::string_view line)
     return request.value_or(Request{});
 }
 
-TEST(ServeRequest, SingleWordsAreInCapitalsOrSmallLetters)
+TEST(ServeRequest, SingleWordsAreInUpperOrLowerCase)
 {
     EXPECT_EQ(parsed("VERSION\r").verb, Verb::version);
     EXPECT_EQ(parsed("print").verb, Verb::print);
@@ -27,7 +27,7 @@ TEST(ServeRequest, SingleWordsAreInCapitalsOrSmallLetters)
     EXPECT_FALSE(parse_request("PRINT me"));
 }
 
-TEST(ServeRequest, OpenHasSamplesAMaskAndPerhapsCyclic)
+TEST(ServeRequest, OpenHasSamplesAMaskAndAnOptionalCyclicFlag)
 {
     const Request request = parsed("OPEN iio:device0 8192 0000000f\r");
     EXPECT_EQ(request.verb, Verb::open);
@@ -43,7 +43,7 @@ TEST(ServeRequest, OpenHasSamplesAMaskAndPerhapsCyclic)
 TEST(ServeRequest, AttributesHaveAnOwner)
 {
     EXPECT_EQ(parsed("READ iio:device0 sampling_frequency").attribute, "sampling_frequency");
-    EXPECT_EQ(parsed("READ iio:device0 \r").attribute, ""); // all of them
+    EXPECT_EQ(parsed("READ iio:device0 \r").attribute, ""); // all attributes
     EXPECT_EQ(parsed("READ iio:device0 DEBUG direct_reg_access").owner, Owner::debug);
     EXPECT_EQ(parsed("READ iio:device0 BUFFER length_align_bytes").owner, Owner::buffer);
     const Request request = parsed("READ iio:device1 OUTPUT altvoltage0 frequency\r");
@@ -53,7 +53,7 @@ TEST(ServeRequest, AttributesHaveAnOwner)
     EXPECT_FALSE(parse_request("READ iio:device1 OUTPUT"));
 }
 
-TEST(ServeRequest, WritesSayHowManyBytesFollow)
+TEST(ServeRequest, AWriteStatesHowManyBytesFollow)
 {
     const Request one = parsed("WRITE iio:device1 INPUT voltage0 hardwaregain 3");
     EXPECT_EQ(one.attribute, "hardwaregain");
@@ -65,7 +65,7 @@ TEST(ServeRequest, WritesSayHowManyBytesFollow)
     EXPECT_FALSE(parse_request("WRITE iio:device1 rate -1"));
 }
 
-TEST(ServeRequest, NumbersAreWholeAndFit)
+TEST(ServeRequest, NumbersMustBeWholeAndInRange)
 {
     EXPECT_EQ(parsed("READBUF iio:device0 18446744073709551615").number, UINT64_MAX);
     EXPECT_FALSE(parse_request("READBUF iio:device0 18446744073709551616"));
@@ -74,7 +74,7 @@ TEST(ServeRequest, NumbersAreWholeAndFit)
     EXPECT_EQ(parsed("SET iio:device0 BUFFERS_COUNT 4").number, 4U);
 }
 
-TEST(ServeRequest, ALineOfTooManyWordsIsNoCommand)
+TEST(ServeRequest, ALineOfTooManyWordsIsNotACommand)
 {
     EXPECT_FALSE(parse_request("CLOSE a b c d e f g h i j k l"));
     EXPECT_EQ(parsed("SETTRIG iio:device0").trigger, "");

@@ -9,24 +9,24 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-TEST(ServeTimeouts, TheLongestOfAHostIsItsOwn)
+TEST(ServeTimeouts, TheLongestTimeoutOfAHostApplies)
 {
     HostTimeout timeout;
     EXPECT_EQ(timeout.ns(), 5 * kSecond / 2);
     timeout.replace(0, kSecond / 10);
-    EXPECT_EQ(timeout.ns(), kSecond / 10); // the only one said
+    EXPECT_EQ(timeout.ns(), kSecond / 10); // the only timeout that was set
     timeout.replace(0, 10 * kSecond);
     timeout.replace(0, kSecond);
     EXPECT_EQ(timeout.ns(), 10 * kSecond);
-    timeout.replace(10 * kSecond, 2 * kSecond); // libiio says its default first
+    timeout.replace(10 * kSecond, 2 * kSecond); // libiio sets its default first
     EXPECT_EQ(timeout.ns(), 2 * kSecond);
     timeout.replace(2 * kSecond, 0);
-    EXPECT_EQ(timeout.ns(), 2 * kSecond); // its connection has ended, and its buffers may be open
+    EXPECT_EQ(timeout.ns(), 2 * kSecond); // buffers can outlive the connection
     timeout.replace(kSecond, INT64_MAX);
     EXPECT_EQ(timeout.ns(), INT64_MAX);
 }
 
-TEST(ServeTimeouts, AHostKeepsItsOwnAsLongAsItHasAConnection)
+TEST(ServeTimeouts, AHostKeepsItsTimeoutWhileItHasAConnection)
 {
     ServerState state{ServerConfig()};
     auto first = state.timeout_of("10.0.0.1"), second = state.timeout_of("10.0.0.1");

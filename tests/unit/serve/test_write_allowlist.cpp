@@ -25,7 +25,7 @@ struct Phy {
     }
 };
 
-TEST(ServeAllow, AnAttributeIsNamedByItsDeviceChannelAndName)
+TEST(ServeAllow, ARuleNamesAnAttributeByDeviceChannelAndName)
 {
     const Phy phy;
     const std::string gain = "WRITE iio:device1 INPUT voltage0 hardwaregain 3";
@@ -38,7 +38,7 @@ TEST(ServeAllow, AnAttributeIsNamedByItsDeviceChannelAndName)
     EXPECT_FALSE(phy.may("ad9361/*", gain));
 }
 
-TEST(ServeAllow, WhatIsMoreThanAnAttributeIsNamedByItsKind)
+TEST(ServeAllow, OtherRequestsNeedARuleForTheirKind)
 {
     const Phy phy;
     for (const char* line :

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// "sim:" is an ADC that loses samples on demand: what is found missing is what it reports.
+// "sim:" is an ADC that loses samples on demand. The samples that are missing are exactly those
+// that it reports as lost.
 #include "iio_stream/reader.hpp"
 #include "support/errors.hpp"
 #include "support/fake.hpp"
@@ -14,14 +15,15 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 using namespace std::chrono_literals;
 
-// The stream's jumps by its own pattern, and the gaps that its blocks reported.
+// The jumps in the stream's own pattern, and the gaps that its blocks reported.
 struct Observed {
     Summary summary;
     nlohmann::json verify;
     std::vector<Gap> told;
 };
 
-// A stream that has as many blocks as it fills: a stalled machine starves no queue.
+// Gives a stream enough blocks for all its samples, so that a stall of the machine does not starve
+// the queue.
 PipelineConfig spacious(PipelineConfig config, std::uint64_t samples)
 {
     config.samples = samples;
@@ -46,7 +48,7 @@ Observed observe(const std::string& source, std::uint64_t samples, FakeSink::Scr
     return observed;
 }
 
-TEST(Sim, ItsDefaultsAreTwoChannelsOfSixteenBitsAtOneMegasample)
+TEST(Sim, TheDefaultIsOnePairOfSixteenBitsAtOneMegasample)
 {
     Session session;
     session.add(config_of("sim:", {"null:"}));
@@ -67,14 +69,14 @@ TEST(Sim, EveryFormatCarriesItsPatternsIntact)
         EXPECT_EQ(ramp.ended, "samples") << to_json(ramp);
         EXPECT_EQ(ramp.stats.samples, 100'001u);
         if (std::string(source).find("cf32") != std::string::npos)
-            continue; // floats have no lanes
+            continue; // floats cannot carry lanes
         config.source.options.set("pattern", "lanes");
         config.sinks = {"verify:lanes"};
         EXPECT_EQ(run(config).ended, "samples");
     }
 }
 
-TEST(Sim, ItsRateIsTheClocks)
+TEST(Sim, TheRateFollowsTheClock)
 {
     const auto start = std::chrono::steady_clock::now();
     const PipelineConfig config = spacious(config_of("sim:?rate=1M", {"null:"}), 100'000);
@@ -84,7 +86,7 @@ TEST(Sim, ItsRateIsTheClocks)
     EXPECT_LT(took, 2s);
 }
 
-TEST(Sim, ADropIsFoundWhereItIsReportedWhereverItIs)
+TEST(Sim, ADropIsFoundAtItsReportedPlace)
 {
     for (const std::uint64_t at : {0u, 1u, 500u, 999u, 1023u, 1024u, 1025u, 2047u, 9'998u})
         for (const std::uint64_t drop : {1u, 2u, 1000u, 5001u}) {
@@ -108,7 +110,7 @@ TEST(Sim, ADropIsFoundWhereItIsReportedWhereverItIs)
         }
 }
 
-TEST(Sim, ADropInLanesIsFoundWhereItIsReported)
+TEST(Sim, ADropInLanesIsFoundAtItsReportedPlace)
 {
     const Observed o =
         observe("sim:?rate=0&pattern=lanes&drop_at=1023&drop=77", 10'000, {}, "lanes");
@@ -116,7 +118,7 @@ TEST(Sim, ADropInLanesIsFoundWhereItIsReported)
     EXPECT_EQ(o.verify["lost"], 77);
 }
 
-TEST(Sim, AStallLosesWhatIsProducedMeanwhile)
+TEST(Sim, AStallLosesTheSamplesProducedDuringIt)
 {
     const Observed o = observe("sim:?rate=100k&stall_at=2000&stall_for=30ms", 10'000);
     EXPECT_EQ(o.summary.ended, "samples");
@@ -144,13 +146,13 @@ TEST(Sim, TwoFaultsInOneBlockBothHappen)
     EXPECT_EQ(o.verify["unreported"], 0);
 }
 
-TEST(Sim, AStarvedQueueLosesExactlyWhatItSays)
+TEST(Sim, AStarvedQueueLosesExactlyTheReportedSamples)
 {
     bool slept = false;
     FakeSink::Script script{.may_block = true};
     script.submit = [&](const Block& filled, int) {
         if (filled.sequence() >= 5 && !std::exchange(slept, true))
-            (void)::poll(nullptr, 0, 60); // eight blocks are 8 ms
+            (void)::poll(nullptr, 0, 60); // eight blocks last 8 ms
     };
     const Observed o = observe("sim:?rate=1M", 100'000, script);
     EXPECT_EQ(o.summary.ended, "samples") << o.verify;
@@ -166,7 +168,7 @@ TEST(Sim, AStarvedQueueLosesExactlyWhatItSays)
     EXPECT_EQ(o.summary.stats.samples, 100'000u);
 }
 
-TEST(Sim, AnUnplugIsADevicesError)
+TEST(Sim, AnUnplugIsADeviceError)
 {
     for (const std::uint64_t at : {0u, 1u, 5000u}) {
         PipelineConfig config =
@@ -195,7 +197,7 @@ TEST(Sim, SilentLossesAreFoundByThePattern)
     EXPECT_EQ(report["lost"], 10);
 }
 
-TEST(Sim, ItsFaultsRepeatInTheNextStream)
+TEST(Sim, FaultsAreRepeatedInTheNextStream)
 {
     Session session;
     PipelineConfig config = config_of("sim:?rate=0&drop_at=5000&drop=10", {"verify:ramp"});
@@ -208,7 +210,7 @@ TEST(Sim, ItsFaultsRepeatInTheNextStream)
     }
 }
 
-TEST(Sim, BlocksAreDatedByTheirLastSample)
+TEST(Sim, BlocksHaveTheTimeOfTheirLastSample)
 {
     const SinkAt sink = fake_sink();
     run(spacious(config_of("sim:?rate=1M", {sink.uri}), 20'480));
@@ -232,7 +234,7 @@ std::vector<std::byte> tone(const std::string& frequency)
     return {data.bytes().begin(), data.bytes().end()};
 }
 
-TEST(Sim, ItsToneTakesAUnitAndMayBeBelowZero)
+TEST(Sim, TheFrequencyAcceptsUnitsAndNegativeValues)
 {
     EXPECT_EQ(tone("125000").size(), 400u);
     EXPECT_EQ(tone("125k"), tone("125000"));
@@ -241,10 +243,10 @@ TEST(Sim, ItsToneTakesAUnitAndMayBeBelowZero)
     EXPECT_EQ(tone("500k").size(), 400u);
 }
 
-TEST(Sim, UnknownValuesAreRefused)
+TEST(Sim, InvalidValuesAreRefused)
 {
     Session session;
-    expect_usage_error([&] { session.add(config_of("sim:adc", {"null:"})); }, "sim: has no name");
+    expect_usage_error([&] { session.add(config_of("sim:adc", {"null:"})); }, "sim: takes no name");
     expect_usage_error([&] { session.add(config_of("sim:?pattern=saw", {"null:"})); },
                        "pattern=saw");
     expect_usage_error(

@@ -18,9 +18,9 @@ namespace {
 using namespace iio_stream;
 
 constexpr std::int64_t kMs = 1'000'000;
-constexpr std::int64_t kSoonNs = 5000 * kMs; ///< on a busy machine
+constexpr std::int64_t kSoonNs = 5000 * kMs; ///< allows for a busy machine
 
-/// An ep0 whose host says nothing: reading waits, and so does writing, when it is full.
+/// An ep0 whose host does not respond: reading waits, and so does writing when the socket is full.
 struct Silence {
     Silence()
     {
@@ -35,7 +35,7 @@ struct Silence {
     sys::UniqueFd board, host;
 };
 
-TEST(CallDeadline, EndsACallThatWouldWaitForever)
+TEST(CallDeadline, ACallThatWouldWaitForeverEnds)
 {
     const Silence silence;
     const std::int64_t before = sys::monotonic_ns();
@@ -46,8 +46,8 @@ TEST(CallDeadline, EndsACallThatWouldWaitForever)
     EXPECT_GE(sys::monotonic_ns() - before, 20 * kMs);
 }
 
-// If the thread makes its call late, the deadline still takes effect.
-TEST(CallDeadline, EndsACallThatBeginsAfterIt)
+// If the thread makes its call after the deadline, the deadline still takes effect.
+TEST(CallDeadline, ACallThatBeginsAfterTheDeadlineEnds)
 {
     const Silence silence;
     const sys::CallDeadline deadline(0);
@@ -58,7 +58,7 @@ TEST(CallDeadline, EndsACallThatBeginsAfterIt)
     EXPECT_EQ(::read(silence.board.get(), &byte, 1), -1);
 }
 
-TEST(CallDeadline, WorksOnAThreadThatBlocksAllSignalsAndLeavesThemBlocked)
+TEST(CallDeadline, AThreadThatBlocksAllSignalsCanUseADeadline)
 {
     std::thread([] {
         sigset_t all, now;
@@ -77,7 +77,7 @@ TEST(CallDeadline, WorksOnAThreadThatBlocksAllSignalsAndLeavesThemBlocked)
 
 std::atomic<int> g_urgent{0};
 
-TEST(CallDeadline, AProgramsOwnHandlerStays)
+TEST(CallDeadline, TheProgramsOwnSignalHandlerStaysInstalled)
 {
     struct sigaction own {
     }, was{}, now{};
@@ -94,7 +94,7 @@ TEST(CallDeadline, AProgramsOwnHandlerStays)
     EXPECT_GT(g_urgent, 0);
 }
 
-TEST(FunctionFs, AHostThatAbortsARequestIsGivenUp)
+TEST(FunctionFs, ARequestThatTheHostDoesNotCompleteIsAbandoned)
 {
     const Silence silence;
     std::array<std::byte, 64> data{};

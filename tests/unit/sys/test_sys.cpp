@@ -34,7 +34,7 @@ UniqueFd some_file()
     return UniqueFd{::open("/dev/null", O_RDWR | O_CLOEXEC)};
 }
 
-TEST(UniqueFd, ItClosesWhatItOwnsOnceAndOnlyThat)
+TEST(UniqueFd, OnlyTheOwnedDescriptorIsClosedAndOnlyOnce)
 {
     UniqueFd a = some_file();
     const int first = a.get();
@@ -58,7 +58,7 @@ TEST(UniqueFd, ItClosesWhatItOwnsOnceAndOnlyThat)
     EXPECT_FALSE(is_open(released));
 }
 
-TEST(Event, ItIsSetUntilItIsCleared)
+TEST(Event, AnEventIsSetUntilItIsCleared)
 {
     sys::Event event;
     EXPECT_FALSE(event.is_set());
@@ -68,10 +68,10 @@ TEST(Event, ItIsSetUntilItIsCleared)
     EXPECT_TRUE(event.is_set());
     event.clear();
     EXPECT_FALSE(event.is_set());
-    event.clear(); // and does not block
+    event.clear(); // a second clear() does not block
 }
 
-TEST(Timer, ItFiresAtItsTimeAndImmediatelyForAPastOne)
+TEST(Timer, ATimerFiresAtItsTimeAndAtOnceForAPastTime)
 {
     sys::Timer timer;
     EXPECT_FALSE(readable(timer.fd()));
@@ -80,7 +80,7 @@ TEST(Timer, ItFiresAtItsTimeAndImmediatelyForAPastOne)
     EXPECT_FALSE(readable(timer.fd()));
     EXPECT_TRUE(sys::wait_for(timer.fd(), POLLIN, when + 1'000'000'000));
     EXPECT_GE(sys::monotonic_ns(), when);
-    timer.set(when); // set again, it has not expired yet; but that time is past
+    timer.set(when); // set again: not yet marked as expired, but its time has passed
     EXPECT_TRUE(readable(timer.fd()));
     timer.clear();
     EXPECT_FALSE(readable(timer.fd()));
@@ -92,20 +92,20 @@ TEST(Timer, ItFiresAtItsTimeAndImmediatelyForAPastOne)
     EXPECT_FALSE(readable(timer.fd()));
 }
 
-TEST(WaitFor, ItEndsAtItsDeadlineAndNotBefore)
+TEST(WaitFor, TheWaitEndsAtItsDeadlineAndNotBefore)
 {
     sys::Event event;
     const std::int64_t start = sys::monotonic_ns();
     EXPECT_FALSE(sys::wait_for(event.fd(), POLLIN, start + 30'000'000));
     EXPECT_GE(sys::monotonic_ns(), start + 30'000'000);
     EXPECT_LT(sys::monotonic_ns(), start + 10'000'000'000);
-    EXPECT_FALSE(sys::wait_for(event.fd(), POLLIN, 0)); // long past
+    EXPECT_FALSE(sys::wait_for(event.fd(), POLLIN, 0)); // long ago
     event.set();
     EXPECT_TRUE(sys::wait_for(event.fd(), POLLIN, 0));
     EXPECT_TRUE(sys::wait_for(event.fd(), POLLIN, INT64_MAX));
 }
 
-TEST(WaitFor, SignalsDoNotShortenIt)
+TEST(WaitFor, SignalsDoNotShortenTheWait)
 {
     struct sigaction action {
     }, before{};
@@ -135,7 +135,7 @@ TEST(After, ATimeFromNowIsNeverBeyondTheClocksRange)
     EXPECT_LE(sys::after(-1'000'000), sys::monotonic_ns());
 }
 
-TEST(Files, SmallFilesAreReadAndWrittenWhole)
+TEST(Files, SmallFilesAreReadAndWrittenCompletely)
 {
     const TempDir dir;
     const std::string path = dir / "x";
@@ -185,7 +185,7 @@ struct Pipe {
     UniqueFd out, in;
 };
 
-TEST(WriteAll, AFullPipeIsWaitedForUntilAllIsWritten)
+TEST(WriteAll, AWriteToAFullPipeWaitsUntilAllBytesAreWritten)
 {
     Pipe pipe;
     sys::Event cancel;
@@ -205,7 +205,7 @@ TEST(WriteAll, AFullPipeIsWaitedForUntilAllIsWritten)
     reader.join();
 }
 
-TEST(WriteAll, ACancelEndsTheWaitAndSaysHowFarItGot)
+TEST(WriteAll, ACancelEndsTheWaitAndReturnsTheProgress)
 {
     Pipe pipe;
     sys::Event cancel;
@@ -228,7 +228,7 @@ TEST(WriteAll, NothingToWriteReturnsImmediately)
     EXPECT_EQ(done, 0u);
 }
 
-TEST(ReadSome, ItDistinguishesDataNothingYetAndTheEnd)
+TEST(ReadSome, DataNoDataYetAndTheEndAreDistinguished)
 {
     Pipe pipe;
     std::vector<std::byte> out(10);
@@ -242,7 +242,7 @@ TEST(ReadSome, ItDistinguishesDataNothingYetAndTheEnd)
     EXPECT_EQ(error.object(), "gone");
 }
 
-TEST(Mapping, ItOwnsItsPages)
+TEST(Mapping, AMappingOwnsItsPages)
 {
     sys::Mapping mapping = sys::Mapping::of_pages(8192);
     ASSERT_TRUE(mapping.valid());

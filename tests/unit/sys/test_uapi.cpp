@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The kernel's numbers, as its own headers have them (kernel 6.12: linux/iio/buffer.h and
+// The kernel's ABI numbers, as its own headers define them (kernel 6.12: linux/iio/buffer.h and
 // linux/usb/functionfs.h).
 #include "uapi/functionfs.hpp"
 #include "uapi/iio_blocks.hpp"
@@ -20,7 +20,7 @@ static_assert(kIioDmabufDetach == 0x40046993);
 static_assert(kIioDmabufEnqueue == 0x40106994);
 static_assert(kIioDmabufCyclic == 1);
 
-// docs/kernels.md names the sources of these: no header of Debian's has them.
+// docs/kernels.md names the sources of these numbers. No header of Debian contains them.
 static_assert(sizeof(iio_buffer_block_alloc_req) == 16 &&
               offsetof(iio_buffer_block_alloc_req, count) == 8);
 static_assert(sizeof(iio_buffer_block) == 32);
@@ -40,7 +40,7 @@ static_assert(kFfsDmabufAttach == 0x40046783);
 static_assert(kFfsDmabufDetach == 0x40046784);
 static_assert(kFfsDmabufTransfer == 0x40106785);
 
-TEST(Uapi, IsPinnedWhenThisCompiles)
+TEST(Uapi, TheAbiIsCheckedAtCompileTime)
 {
     SUCCEED();
 }

@@ -13,7 +13,8 @@ namespace {
 using namespace iio_stream;
 using namespace iio_stream::tcp;
 
-/// As it comes from a socket, in pieces of at most `most` bytes; what is left is not the message's.
+/// Reads a message as it arrives from a socket, in pieces of at most `most` bytes. Bytes after
+/// `*used` do not belong to the message.
 std::optional<Message> read_in_pieces(std::span<const std::byte> bytes, std::size_t most,
                                       std::size_t* used = nullptr)
 {
@@ -42,7 +43,7 @@ std::string refusal_of(std::string_view text)
     return "";
 }
 
-TEST(TcpMessage, HasItsLayout)
+TEST(TcpMessage, TheLayoutIsFixed)
 {
     const auto bytes = Message{Kind::offer, "{}"}.encode();
     const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -50,7 +51,7 @@ TEST(TcpMessage, HasItsLayout)
     EXPECT_EQ(text.substr(16), "{}");
 }
 
-TEST(TcpMessage, ComesInAnyPiecesAndTakesNothingOfWhatFollows)
+TEST(TcpMessage, AMessageInPiecesOfAnySizeIsReadWithoutTheBytesAfterIt)
 {
     auto bytes = Message{Kind::request, std::string(5000, 'x')}.encode();
     const std::size_t own = bytes.size();
@@ -65,11 +66,11 @@ TEST(TcpMessage, ComesInAnyPiecesAndTakesNothingOfWhatFollows)
     EXPECT_TRUE(read_in_pieces(Message{Kind::refusal, ""}.encode(), 5));
 }
 
-TEST(TcpMessage, AStrangerIsKnownByItsFirstByteAndQuoted)
+TEST(TcpMessage, AForeignPeerIsDetectedByItsFirstByteAndQuoted)
 {
     EXPECT_NE(refusal_of("GET / HTTP/1.1\r\n").find("'GET / HTTP/1.1"), std::string::npos);
     EXPECT_NE(refusal_of("\x1b").find("\\x1b"), std::string::npos);
-    EXPECT_EQ(refusal_of("IIO"), ""); // not yet
+    EXPECT_EQ(refusal_of("IIO"), ""); // not a mismatch yet
     EXPECT_NE(refusal_of(std::string("IIOT\2\0\1\0\0\0\0\0\0\0\0\0", 16)).find("version 2"),
               std::string::npos);
     EXPECT_NE(refusal_of(std::string("IIOT\1\0\1\0\0\0\0\1\0\0\0\0", 16)), ""); // 16 MiB
@@ -85,7 +86,7 @@ TEST(TcpMessage, EveryBitIsProtected)
         try {
             const auto message = read_in_pieces(bytes, 64);
             EXPECT_TRUE(!message || message->kind != Kind::offer)
-                << bit; // longer, or of another kind
+                << bit; // a longer message, or one of another kind
         } catch (const Error&) {
         }
     }
@@ -108,7 +109,7 @@ TEST(TcpMessage, GarbageEndsWithAnError)
     }
 }
 
-TEST(TcpMessage, AnAckRoundTripsAndNothingElseIsOne)
+TEST(TcpMessage, AnAckRoundTripsAndNothingElseIsAccepted)
 {
     auto bytes = Ack{7, 1ULL << 40}.encode();
     const auto back = Ack::decode(bytes);
@@ -119,7 +120,7 @@ TEST(TcpMessage, AnAckRoundTripsAndNothingElseIsOne)
     EXPECT_FALSE(Ack::decode(bytes));
 }
 
-TEST(TcpMessage, ARequestRoundTripsAndNonsenseIsRefused)
+TEST(TcpMessage, ARequestRoundTripsAndInvalidTextIsRefused)
 {
     const StreamRequest back = StreamRequest::parse(StreamRequest{5, UINT64_MAX}.text(), "it");
     EXPECT_EQ(back.stream_id, 5u);

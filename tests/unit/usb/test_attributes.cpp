@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a board answers about its attributes, without anyone waiting for them.
+// The answers of a board about its attributes, tested without a board.
 #include "iio_stream/error.hpp"
 #include "usb/board/attribute_worker.hpp"
 
@@ -22,7 +22,7 @@ Error error_in(const std::string& answer)
     return {Fault::other, 0, "", ""};
 }
 
-TEST(UsbAttribute, NoEscapeSequenceGetsThrough)
+TEST(UsbAttribute, EscapeSequencesAreMadeHarmless)
 {
     EXPECT_EQ(value_of(R"({"value":"a\u001b[0mb\nc"})", "gain"), "a\\x1b[0mb\nc");
     const Error error = error_in(R"({"error":{"errno":22,"message":"no\u001b","hint":"t\u009b"}})");
@@ -31,7 +31,7 @@ TEST(UsbAttribute, NoEscapeSequenceGetsThrough)
     EXPECT_EQ(error.code().value(), EINVAL);
 }
 
-TEST(UsbAttribute, AnErrorHasAnErrnoWhateverTheBoardSays)
+TEST(UsbAttribute, AnInvalidErrnoFromTheBoardBecomesEio)
 {
     for (const char* number : {"0", "-5", "4096", "99999999999", "1.5", "\"x\"", "null"})
         EXPECT_EQ(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Events of a board: which are sent, which are only counted, and how a host parses garbage.
+// Events of a board: those that are sent, those that are only counted, and how a host parses
+// garbage.
 #include "support/temp_dir.hpp"
 #include "sys/disk/io_refusal.hpp"
 #include "sys/files.hpp"
@@ -32,7 +33,7 @@ std::string empty_file(const TempDir& dir)
     return path;
 }
 
-/// An endpoint that is a file.
+/// An endpoint that is a regular file.
 class Endpoint {
 public:
     std::string sent(const nlohmann::ordered_json& event)
@@ -52,7 +53,7 @@ private:
     usb::EventSender event_sender_{path_};
 };
 
-TEST(UsbEvents, NoEscapeSequenceGetsThrough)
+TEST(UsbEvents, EscapeSequencesAreMadeHarmless)
 {
     const auto event =
         usb::parse_board_event(R"({"event":"er\u0007ror","stream_id":1,"text":"a\u001b[31m\nb"})");
@@ -61,7 +62,7 @@ TEST(UsbEvents, NoEscapeSequenceGetsThrough)
     EXPECT_EQ(event->text, "a\\x1b[31m\\x0ab");
 }
 
-TEST(UsbEvents, AStreamsIdIsAnInteger)
+TEST(UsbEvents, AStreamIdMustBeAnUnsignedInteger)
 {
     for (const char* id : {"-1", "4294967296", "1.5", "\"1\""})
         EXPECT_FALSE(
@@ -78,7 +79,7 @@ struct UsbEventsSent : testing::Test {
     }
 };
 
-TEST_F(UsbEventsSent, EachEndsInAShortPacketAndRoundTrips)
+TEST_F(UsbEventsSent, EachMessageEndsInAShortPacketAndRoundTrips)
 {
     Endpoint endpoint;
     for (std::size_t length = 0; length < 200; ++length) {
@@ -93,7 +94,7 @@ TEST_F(UsbEventsSent, EachEndsInAShortPacketAndRoundTrips)
     }
 }
 
-TEST_F(UsbEventsSent, ALongTextIsTruncatedToValidNews)
+TEST_F(UsbEventsSent, ALongTextIsTruncatedToAValidEvent)
 {
     Endpoint endpoint;
     for (const char* letter : {"x", "\"", "µ", "\x01", "\xff"}) {
@@ -108,7 +109,7 @@ TEST_F(UsbEventsSent, ALongTextIsTruncatedToValidNews)
     }
 }
 
-TEST(UsbEvents, GarbageIsNone)
+TEST(UsbEvents, GarbageIsNotAnEvent)
 {
     for (const char* text : {"", "x", "[]", "{}", "{\"event\":1,\"stream_id\":2}",
                              "{\"event\":\"x\"}", "{\"event\":\"x\",\"stream_id\":\"2\"}",
@@ -120,12 +121,12 @@ TEST(UsbEvents, GarbageIsNone)
         std::string bad = good.substr(0, random() % (good.size() + 1));
         for (unsigned n = random() % 4; n > 0 && !bad.empty(); --n)
             bad[random() % bad.size()] = static_cast<char>(random());
-        (void)usb::parse_board_event(bad); // neither throws nor reads what is not there
+        (void)usb::parse_board_event(bad); // neither throws nor reads beyond the end
     }
 }
 
-// A pipe that is full refuses the write itself, as an endpoint does that is disabled.
-TEST_F(UsbEventsSent, MessagesTheEndpointDidNotTakeAreCounted)
+// A full pipe refuses the write immediately, like a disabled endpoint.
+TEST_F(UsbEventsSent, MessagesThatTheEndpointRefusedAreCounted)
 {
     const TempDir dir;
     const std::string path = dir / "ep3";

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A block with another block's bytes after a valid header: what `check=` finds, and what it costs
-// to go without.
+// Blocks with another block's bytes after a valid header. They are detected only with `check=`.
 #include "framing/checksum.hpp"
 #include "framing/crc32c.hpp"
 #include "framing/info.hpp"
@@ -23,7 +22,8 @@ using framing::Header;
 
 constexpr std::uint64_t kBlocks = 100;
 
-/// Blocks with the checksums of their own bytes; after some headers another block's follow.
+/// Sends blocks with the checksums of their own bytes. After some headers, another block's bytes
+/// follow.
 class CheckedSender {
 public:
     explicit CheckedSender(std::function<std::uint64_t(std::uint64_t)> content)
@@ -48,7 +48,7 @@ private:
     std::function<std::uint64_t(std::uint64_t)> content_;
 };
 
-/// Of the blocks that were delivered, those with other samples than belong there.
+/// Returns the number of delivered blocks whose samples belong elsewhere.
 std::uint64_t wrong_blocks(const FakeSink::Log& log)
 {
     std::uint64_t wrong = 0;
@@ -59,14 +59,14 @@ std::uint64_t wrong_blocks(const FakeSink::Log& log)
     return wrong;
 }
 
-/// Every tenth block from the 15th on has the bytes of the one before it.
+/// Every tenth block from the 15th on has the bytes of the previous block.
 std::uint64_t swapped(std::uint64_t block)
 {
     return block % 10 == 5 && block > 10 ? block - 1 : block;
 }
 constexpr std::uint64_t kSwapped = 9;
 
-TEST(UsbCheck, WithoutItAnotherBlocksBytesAreTakenForTheBlocksOwn)
+TEST(UsbCheck, WithoutChecksumsSwappedBlocksAreNotDetected)
 {
     CheckedSender sender(&swapped);
     const Received received = receive(sender, "", Check::none);
@@ -75,7 +75,7 @@ TEST(UsbCheck, WithoutItAnotherBlocksBytesAreTakenForTheBlocksOwn)
     EXPECT_EQ(received.summary.source_stats.error_blocks, 0u);
 }
 
-TEST(UsbCheck, WithItTheyAreFoundCountedAndALoss)
+TEST(UsbCheck, CorruptBlocksAreCountedAndReportedAsLost)
 {
     for (const char* options :
          {"", "?check=crc32c", "?check=crc32c&transfers=2&transfer_size=1Ki"}) {
@@ -93,7 +93,7 @@ TEST(UsbCheck, WithItTheyAreFoundCountedAndALoss)
     }
 }
 
-TEST(UsbCheck, TheLastBlockToo)
+TEST(UsbCheck, ACorruptLastBlockIsReportedAsLost)
 {
     CheckedSender sender([](std::uint64_t block) { return block == kBlocks - 1 ? 0 : block; });
     const Received received = receive(sender, "", Check::crc32c);
@@ -102,7 +102,7 @@ TEST(UsbCheck, TheLastBlockToo)
     EXPECT_EQ(received.summary.stats.gaps.lost_min, kBlockSamples);
 }
 
-TEST(UsbCheck, IfMostBlocksAreWrongTheStreamEnds)
+TEST(UsbCheck, TheStreamEndsIfMostBlocksAreCorrupt)
 {
     CheckedSender sender([](std::uint64_t block) { return block + 1; });
     const Received received = receive(sender, "", Check::crc32c);
@@ -111,7 +111,7 @@ TEST(UsbCheck, IfMostBlocksAreWrongTheStreamEnds)
     EXPECT_EQ(received.log->samples, 0u);
 }
 
-TEST(UsbCheck, ABlockWithoutAChecksumDoesNotPass)
+TEST(UsbCheck, ABlockWithoutAChecksumIsRefused)
 {
     Sender sender(kBlocks, [](Sender&) {});
     const Received received = receive(sender, "", Check::crc32c);
@@ -129,13 +129,13 @@ TEST(UsbCheck, ABoardWithoutChecksumsIsRefusedOnlyIfTheyAreRequired)
     Sender another(kBlocks, [](Sender&) {});
     try {
         (void)receive(another, "?check=crc32c", Check::none);
-        ADD_FAILURE() << "a board without checksums was taken";
+        ADD_FAILURE() << "a board without checksums was accepted";
     } catch (const Error& error) {
         EXPECT_EQ(error.hint(), "on the board: ffs:MOUNT check=crc32c");
     }
 }
 
-TEST(UsbCheck, TheRouteShowsItsCost)
+TEST(UsbCheck, TheRouteShowsTheCostOfChecksums)
 {
     for (const Check check : {Check::none, Check::crc32c}) {
         CheckedSender sender([](std::uint64_t block) { return block; });
@@ -145,7 +145,7 @@ TEST(UsbCheck, TheRouteShowsItsCost)
     }
 }
 
-TEST(UsbCheck, ABoardThatReturnsWithoutItIsADifferentOne)
+TEST(UsbCheck, ABoardThatReturnsWithoutChecksumsIsADifferentBoard)
 {
     framing::StreamShape before;
     before.format = Format::parse("ci16_le");
@@ -155,7 +155,7 @@ TEST(UsbCheck, ABoardThatReturnsWithoutItIsADifferentOne)
     EXPECT_THROW(framing::check_same_shape(now, before, "board"), Error);
 }
 
-TEST(UsbCheck, GetInfoNamesItAndADifferentOneIsRefused)
+TEST(UsbCheck, GetInfoNamesTheChecksumAndAnUnknownOneIsRefused)
 {
     std::string info = board_info(Check::crc32c);
     EXPECT_EQ(framing::parse_info(info, "it").to_host->check, Check::crc32c);
@@ -166,7 +166,7 @@ TEST(UsbCheck, GetInfoNamesItAndADifferentOneIsRefused)
 }
 
 // RFC 3720, B.4.
-TEST(UsbCheck, Crc32cIsISCSIs)
+TEST(UsbCheck, Crc32cMatchesTheExamplesOfIscsi)
 {
     const std::vector<std::byte> zeros(32), ones(32, std::byte{0xff});
     std::vector<std::byte> up(32);
@@ -181,7 +181,7 @@ TEST(UsbCheck, Crc32cIsISCSIs)
     }
 }
 
-TEST(UsbCheck, TheInstructionAndTheTablesAgreeAtEveryLengthAndOffset)
+TEST(UsbCheck, InstructionAndTablesAgreeAtEveryLengthAndOffset)
 {
     std::mt19937_64 random{5};
     std::vector<std::byte> bytes(300);

@@ -20,7 +20,7 @@ struct Descriptor {
     std::vector<unsigned> bytes;
 };
 
-// `count` standard descriptors from `at` on.
+// Returns `count` standard descriptors from `at` on.
 std::vector<Descriptor> walk(const std::vector<std::byte>& data, std::size_t& at, unsigned count)
 {
     std::vector<Descriptor> found;
@@ -40,7 +40,7 @@ unsigned packet_of(const Descriptor& endpoint)
     return endpoint.bytes[4] | endpoint.bytes[5] << 8;
 }
 
-TEST(UsbDescriptors, StateTheirOwnLength)
+TEST(UsbDescriptors, TheDescriptorsStateTheirOwnLength)
 {
     const auto d = function_descriptors(5);
     EXPECT_EQ(framing::get_number(d.data(), 4), std::uint64_t{FUNCTIONFS_DESCRIPTORS_MAGIC_V2});
@@ -50,7 +50,7 @@ TEST(UsbDescriptors, StateTheirOwnLength)
     EXPECT_EQ(framing::get_number(d.data() + 12, 4), 5u);
 }
 
-TEST(UsbDescriptors, HaveThreeBulkEndpointsAtEachSpeed)
+TEST(UsbDescriptors, EachSpeedHasThreeBulkEndpoints)
 {
     const auto d = function_descriptors(5);
     const unsigned counts[] = {4, 4, 7}, packets[] = {64, 512, 1024};
@@ -74,14 +74,14 @@ TEST(UsbDescriptors, HaveThreeBulkEndpointsAtEachSpeed)
         }
         EXPECT_EQ(addresses, (std::vector<unsigned>{0x81, 0x02, 0x83}));
     }
-    EXPECT_EQ(framing::get_number(d.data() + 16 + 12, 4), 2u); // Microsoft's
+    EXPECT_EQ(framing::get_number(d.data() + 16 + 12, 4), 2u); // Microsoft's OS descriptors
     EXPECT_EQ(framing::get_number(d.data() + at + 1, 4), 35u);
     EXPECT_EQ(std::string(reinterpret_cast<const char*>(d.data() + at + 13), 6), "WINUSB");
     at += 35;
     EXPECT_EQ(at + framing::get_number(d.data() + at + 1, 4), d.size());
 }
 
-TEST(UsbDescriptors, StringsStateTheirOwnLength)
+TEST(UsbDescriptors, TheStringsStateTheirOwnLength)
 {
     const auto s = function_strings("abc");
     EXPECT_EQ(framing::get_number(s.data() + 4, 4), s.size());
@@ -97,7 +97,7 @@ TEST(UsbAllowed, OnlyAttributesOfTheRadioCanBeAllowed)
         EXPECT_THROW((void)AttributeAllowlist::parse(wrong), Error) << wrong;
 }
 
-TEST(UsbAllowed, TheBoardsAnswerIsAValueOrItsError)
+TEST(UsbAllowed, TheBoardsAnswerIsAValueOrAnError)
 {
     EXPECT_EQ(value_of(R"({"value":"17"})", "gain=17 of board"), "17");
     try {

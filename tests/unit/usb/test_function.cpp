@@ -21,7 +21,7 @@ namespace {
 using namespace iio_stream;
 using namespace iio_stream::usb;
 
-TEST(UsbFunction, AMountHasOneFunction)
+TEST(UsbFunction, EachMountHasOneFunction)
 {
     const auto one = Function::at("/nowhere");
     EXPECT_EQ(Function::at("/nowhere"), one);
@@ -38,7 +38,7 @@ TEST(UsbFunction, EachDirectionExistsOnce)
     function.expect(Direction::to_host);
 }
 
-/// An end that records its calls, with one attribute.
+/// An end that records its calls, and has one attribute.
 class NotingEnd final : public FunctionEnd {
 public:
     NotingEnd() { shape_.attributes = {"gain"}; }
@@ -68,7 +68,7 @@ usb_functionfs_event an_event(std::uint8_t type)
     return event;
 }
 
-/// SET_ATTR of the end's attribute; its data stage follows.
+/// A SET_ATTR request for the end's attribute. Its data stage follows.
 usb_functionfs_event a_request_of_two_bytes()
 {
     usb_functionfs_event event = an_event(FUNCTIONFS_SETUP);
@@ -76,8 +76,8 @@ usb_functionfs_event a_request_of_two_bytes()
     return event;
 }
 
-/// A function whose ep0 is a socket, and the kernel's end of it. As FunctionFS it lets a data stage
-/// wait; reads of events wait, too, so that an empty packet has to tell that there are no more.
+/// A function whose ep0 is a socket, and the kernel's end of that socket. As in FunctionFS, a data
+/// stage can wait. Reads of events can wait, too, so an empty packet marks the end of the events.
 class Cable {
 public:
     Cable()
@@ -93,7 +93,7 @@ public:
     }
     ~Cable()
     {
-        kernel_ = {}; // a read of ep0 returns
+        kernel_ = {}; // makes a read of ep0 return
         if (thread_.joinable())
             thread_.join();
     }
@@ -128,7 +128,7 @@ TEST(UsbFunction, AnIoctlWaitsForPendingEvents)
 {
     Cable cable;
     const Turn turn = cable.function->turn();
-    cable.function->catch_up(); // nothing
+    cable.function->catch_up(); // no events are pending
     cable.happen(an_event(FUNCTIONFS_DISABLE));
     cable.listen();
     cable.function->catch_up();
@@ -143,10 +143,10 @@ TEST(UsbFunction, WaitingForTheHostHoldsNoLock)
     ASSERT_TRUE(test::eventually([&] { return cable.end.asked.load(); }));
     {
         const Turn turn = cable.function->turn();
-        cable.function->catch_up(); // nor does an ioctl wait
+        cable.function->catch_up(); // an ioctl does not wait either
         EXPECT_EQ(cable.end.value, "");
     }
-    cable.send("12", 2); // in time only if no one had to wait for the end of the host's second
+    cable.send("12", 2); // in time only if nothing has waited for the one-second deadline
     cable.no_more();
     EXPECT_TRUE(test::eventually([&] {
         const Turn turn = cable.function->turn();
@@ -154,7 +154,7 @@ TEST(UsbFunction, WaitingForTheHostHoldsNoLock)
     }));
 }
 
-TEST(UsbFunction, AnUnfinishedRequestIsGivenUp)
+TEST(UsbFunction, AnUnfinishedRequestIsAbandoned)
 {
     Cable cable;
     cable.happen(a_request_of_two_bytes());

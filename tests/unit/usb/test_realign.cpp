@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The host's end of the cable against a board that sends what no board should: garbage, headers
-// that are cut short, damaged, repeated or of another stream, blocks that are not whole, stalls.
-// Only blocks of this stream are delivered, in place; what is missing is reported.
+// The host's end of the cable against a faulty board: it sends garbage, incomplete blocks and
+// stalls. Its headers are truncated, damaged, repeated, or of another stream. Only blocks of this
+// stream are delivered, in their places, and missing samples are reported.
 #include "support/fake.hpp"
 #include "support/fake_usb.hpp"
 #include "support/usb_sender.hpp"
@@ -17,7 +17,8 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 using framing::Header;
 
-/// Each sample at the place that it had on the board, and what is missing told as lost.
+/// Checks that each sample is at its place on the board, and that missing samples are reported as
+/// lost.
 void expect_true(const Received& received, std::uint64_t sent_blocks)
 {
     ASSERT_FALSE(received.summary.error) << received.summary.error->what();
@@ -37,7 +38,7 @@ void expect_true(const Received& received, std::uint64_t sent_blocks)
     EXPECT_EQ(log.samples + stats.gaps.lost_min, sent_blocks * kBlockSamples);
 }
 
-TEST(UsbRealign, AnUndisturbedStreamIsWhole)
+TEST(UsbRealign, AnUndisturbedStreamIsComplete)
 {
     Sender sender(100, [](Sender&) {});
     const Received received = receive(sender);
@@ -45,7 +46,7 @@ TEST(UsbRealign, AnUndisturbedStreamIsWhole)
     EXPECT_EQ(received.log->samples, 100 * kBlockSamples);
 }
 
-/// Disturbs from the tenth block on, every tenth time: the stream has been joined at its beginning.
+/// Disturbs every tenth block from the tenth on. The host joins the stream at its beginning.
 auto now_and_then(std::function<void(Sender&)> disturb)
 {
     return [disturb = std::move(disturb)](Sender& s) {
@@ -54,7 +55,7 @@ auto now_and_then(std::function<void(Sender&)> disturb)
     };
 }
 
-/// What goes wrong between two blocks.
+/// A fault between two blocks.
 struct Disturbance {
     const char* name;
     std::function<void(Sender&)> send;
@@ -72,14 +73,14 @@ Header another_stream(Sender& s)
     return h;
 }
 
-/// With more garbage than the host has asked for until then.
+/// Sends more garbage than the host has requested until then.
 void throw_out_of_step(Sender& s)
 {
     for (int i = 0; i < 50; ++i)
         s.send(s.garbage(100));
 }
 
-/// A header that is right but for the size of its block, and that block.
+/// Sends a header that is valid except for the size of its block, and that block.
 void send_block_of(Sender& s, std::uint32_t bytes)
 {
     Header h = Sender::header_of(s.sent);
@@ -90,7 +91,7 @@ void send_block_of(Sender& s, std::uint32_t bytes)
 
 const Disturbance kDisturbances[] = {
     {"garbage", [](Sender& s) { s.send(s.garbage(1 + s.random() % 3000)); }},
-    {"garbage of whole packets", // of a block's length, after a valid header, it would be its block
+    {"garbage of whole packets", // after a valid header, it could pass for its block
      [](Sender& s) {
          s.queue.push_back({.bytes = s.garbage(1024 * (1 + s.random() % 3)), .zero_packet = true});
      }},
@@ -129,12 +130,12 @@ const Disturbance kDisturbances[] = {
          s.send(s.garbage(kBlock));
      }},
     {"a larger block", [](Sender& s) { send_block_of(s, 16 * kBlock); }},
-    {"a larger block, which the host meets out of step",
+    {"a larger block while the host is out of step",
      [](Sender& s) {
          throw_out_of_step(s);
          send_block_of(s, 16 * kBlock);
      }},
-    {"a smaller block, which the host meets out of step",
+    {"a smaller block while the host is out of step",
      [](Sender& s) {
          throw_out_of_step(s);
          send_block_of(s, 1024);
@@ -150,15 +151,16 @@ TEST_P(UsbRealignAfter, OnlyTheLostSamplesAreMissing)
         const Received received = receive(sender, options);
         SCOPED_TRACE(options);
         expect_true(received, 100);
-        // Of eight blocks under way, what has come of the others is given up with the one.
+        // With eight blocks in flight, the received parts of the others are discarded together with
+        // the bad block.
         EXPECT_GE(received.log->samples, 10 * kBlockSamples);
     }
 }
 
 INSTANTIATE_TEST_SUITE_P(, UsbRealignAfter, testing::ValuesIn(kDisturbances));
 
-// It is the board's program that ends, and then nothing comes any more.
-TEST(UsbRealign, AnEndOfAnyStreamIsTheEnd)
+// The end means that the board's program ends, and nothing follows it.
+TEST(UsbRealign, AnEndHeaderOfAnyStreamEndsTheStream)
 {
     Sender sender(100, [](Sender& s) {
         if (s.sent != 20)
@@ -171,8 +173,8 @@ TEST(UsbRealign, AnEndOfAnyStreamIsTheEnd)
     expect_true(received, 20);
 }
 
-// Posting a block's transfers takes a while if there are many; the end is there by then, and the
-// board is not.
+// Posting the transfers of a block takes a while if there are many. By then, the end has arrived
+// and the board has gone.
 TEST(UsbRealign, TheEndFromABoardThatLeavesImmediatelyIsReceived)
 {
     for (const char* options : {"", "?transfers=1", "?transfers=2&transfer_size=1Ki"}) {
@@ -185,7 +187,7 @@ TEST(UsbRealign, TheEndFromABoardThatLeavesImmediatelyIsReceived)
     }
 }
 
-TEST(UsbRealign, ABoardThatLeavesMidBlockIsGone)
+TEST(UsbRealign, ABoardThatLeavesMidBlockEndsTheStreamWithAnError)
 {
     for (const std::size_t there : {0u, 1u, 3u}) {
         Sender sender(100, [&](Sender& s) {
@@ -198,11 +200,11 @@ TEST(UsbRealign, ABoardThatLeavesMidBlockIsGone)
         const Received received = receive(sender, "?transfers=2&transfer_size=1Ki");
         ASSERT_TRUE(received.summary.error);
         EXPECT_EQ(received.summary.error->code().value(), ENODEV);
-        EXPECT_EQ(received.log->samples, 50 * kBlockSamples + 256 * there); // what has come of it
+        EXPECT_EQ(received.log->samples, 50 * kBlockSamples + 256 * there); // and the received part
     }
 }
 
-// Else it would go on for a host that has ended.
+// Without the repetition, the board would keep sending to a host that has ended.
 TEST(UsbRealign, AMissedStopIsRepeated)
 {
     Sender sender(kUnknown, [](Sender&) {});
@@ -215,7 +217,7 @@ TEST(UsbRealign, AMissedStopIsRepeated)
     EXPECT_EQ(board.stops(), 1);
 }
 
-TEST(UsbRealign, ItSurvivesAllOfThemAtRandom)
+TEST(UsbRealign, RandomCombinationsOfFaultsAreSurvived)
 {
     for (unsigned seed = 0; seed < 30; ++seed) {
         Sender sender(200, [](Sender& s) {
@@ -229,8 +231,8 @@ TEST(UsbRealign, ItSurvivesAllOfThemAtRandom)
     }
 }
 
-// Right checksums, and nothing else is right: whatever is made of it, no memory but the blocks'.
-TEST(UsbRealign, HeadersOfAnyContentDoNoHarm)
+// Valid checksums, but invalid contents: the host must not touch any memory outside its blocks.
+TEST(UsbRealign, HeadersWithAnyContentsAreHarmless)
 {
     for (unsigned seed = 0; seed < 10; ++seed) {
         Sender sender(200, [](Sender& s) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Requests of the host's that the board leaves without an end.
+// Requests of the host that the board never completes.
 #include "framing/info.hpp"
 #include "support/errors.hpp"
 #include "support/fake.hpp"
@@ -25,7 +25,7 @@ std::string both_ways()
     return framing::info_json({shape, shape, "0"}, {});
 }
 
-/// The error of a session that is stopped while START is under way, and how long that took.
+/// Returns the error of a session that is stopped while START is in progress.
 int stopped_in_start(const std::string& source, const std::string& sink)
 {
     FakeUsb board(both_ways(), kStream, [] { return std::nullopt; });
@@ -46,16 +46,16 @@ int stopped_in_start(const std::string& source, const std::string& sink)
         error = e.code().value();
     }
     user.join();
-    EXPECT_GE(board.stops(), 1); // the board may have received START anyway
+    EXPECT_GE(board.stops(), 1); // the board can have received START anyway
     return error;
 }
 
-TEST(UsbRequests, AStopDuringTheFirstStartOfAStreamToTheHostTakesEffect)
+TEST(UsbRequests, AStopCancelsTheFirstStartOfAStreamToTheHost)
 {
     EXPECT_EQ(stopped_in_start("usb:", fake_sink().uri), ECANCELED);
 }
 
-TEST(UsbRequests, AStopDuringTheFirstStartOfAStreamToTheBoardTakesEffect)
+TEST(UsbRequests, AStopCancelsTheFirstStartOfAStreamToTheBoard)
 {
     EXPECT_EQ(stopped_in_start("sim:?rate=1M", "usb:"), ECANCELED);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What has come from a board when the host stops: whole blocks, and the part of another one.
+// The samples that have arrived from a board when the host stops: whole blocks, and a part of
+// another block.
 #include "framing/crc32c.hpp"
 #include "support/eventually.hpp"
 #include "support/fake.hpp"
@@ -14,12 +15,12 @@ namespace {
 using namespace iio_stream;
 using namespace iio_stream::test;
 
-/// Sends a block and the header of another one with `part` bytes of it, then nothing.
 struct Stopped {
     Summary summary;
     std::shared_ptr<FakeSink::Log> log;
 };
 
+/// Sends a block, then the header of another block with `part` bytes of it, and stops the stream.
 Stopped stop_in_a_block(std::size_t part, framing::Check check = framing::Check::none)
 {
     Sender sender(2, [](Sender&) {});
@@ -53,7 +54,7 @@ Stopped stop_in_a_block(std::size_t part, framing::Check check = framing::Check:
     return {session[0].summary(), sink.log};
 }
 
-TEST(UsbRest, AStopDeliversThePacketsThatHaveCome)
+TEST(UsbRest, AStopDeliversThePacketsThatHaveArrived)
 {
     const Stopped stopped = stop_in_a_block(2048);
     EXPECT_FALSE(stopped.summary.error);
@@ -61,7 +62,7 @@ TEST(UsbRest, AStopDeliversThePacketsThatHaveCome)
     EXPECT_EQ(stopped.summary.stats.gaps.lost_max, 0u);
 }
 
-TEST(UsbRest, APartThatItsChecksumDoesNotVerifyIsMarked)
+TEST(UsbRest, APartThatItsChecksumCannotVerifyIsMarked)
 {
     const Stopped stopped = stop_in_a_block(2048, framing::Check::crc32c);
     EXPECT_EQ(stopped.log->bytes, ramp(0, kBlockSamples + 512));

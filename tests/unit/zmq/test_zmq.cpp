@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The zmq: endpoints against a plain libzmq peer in the same process.
+// The zmq: endpoints, with a plain libzmq peer in the same process.
 #include "support/errors.hpp"
 #include "support/eventually.hpp"
 #include "support/fake.hpp"
@@ -44,7 +44,7 @@ TEST(ZmqSink, EachBlockIsAMessageOfRawSamples)
     EXPECT_EQ(summary.route[1].mechanism, "zmq-push");
 }
 
-TEST(ZmqSink, ASubscriberInTimeGetsEverySample)
+TEST(ZmqSink, ASubscriberThatConnectsInTimeGetsEverySample)
 {
     const TempDir dir;
     const std::string address = "ipc://" + dir / "samples";
@@ -61,7 +61,7 @@ TEST(ZmqSink, ASubscriberInTimeGetsEverySample)
     EXPECT_TRUE(report.ends_with("\"delivered_samples\":50000,\"dropped_samples\":0}]}")) << report;
 }
 
-TEST(ZmqSink, WithoutASubscriberSamplesAreUnheardAndNothingWaits)
+TEST(ZmqSink, WithoutASubscriberSamplesAreDiscardedWithoutWaiting)
 {
     const TempDir dir;
     const Summary summary = run(to_peer("zmq:ipc://" + dir / "samples", 50'000));
@@ -72,7 +72,7 @@ TEST(ZmqSink, WithoutASubscriberSamplesAreUnheardAndNothingWaits)
     EXPECT_EQ(summary.stats.sinks[0].bytes, 0u);
 }
 
-TEST(ZmqSink, BlocksASlowSubscriberHasNoRoomForAreCountedAndNothingElseIsMissing)
+TEST(ZmqSink, BlocksThatASlowSubscriberHasNoRoomForAreCounted)
 {
     constexpr std::uint64_t kSamples = 20'000'000 / 1024 * 1024;
     const TempDir dir;
@@ -89,7 +89,7 @@ TEST(ZmqSink, BlocksASlowSubscriberHasNoRoomForAreCountedAndNothingElseIsMissing
     std::vector<std::byte> got;
     std::atomic<std::uint64_t> bytes{0};
     std::atomic<bool> done{false};
-    std::thread receiver([&] { // which has not read before
+    std::thread receiver([&] { // has not read until now
         while (!done) {
             const auto next = sub.receive(100);
             got.insert(got.end(), next.begin(), next.end());
@@ -114,7 +114,7 @@ TEST(ZmqSink, BlocksASlowSubscriberHasNoRoomForAreCountedAndNothingElseIsMissing
     }
 }
 
-TEST(ZmqSink, APeerThatGoesAwayIsNotAnErrorAndItsBlocksAreReturned)
+TEST(ZmqSink, APeerThatDepartsIsNotAnErrorAndItsBlocksAreReturned)
 {
     const TempDir dir;
     const std::string address = "ipc://" + dir / "samples";
@@ -125,7 +125,7 @@ TEST(ZmqSink, APeerThatGoesAwayIsNotAnErrorAndItsBlocksAreReturned)
     session.prepare();
     session.start();
     EXPECT_FALSE(sub->receive().empty());
-    sub.reset(); // with messages unread
+    sub.reset(); // with unread messages
     const std::uint64_t then = session[0].stats().samples;
     EXPECT_TRUE(eventually([&] { return session[0].stats().samples > then + 1'000'000; }));
     session.stop();
@@ -133,7 +133,7 @@ TEST(ZmqSink, APeerThatGoesAwayIsNotAnErrorAndItsBlocksAreReturned)
     EXPECT_FALSE(session[0].summary().sink_reports[0].starts_with("{\"unheard_samples\":0,"));
 }
 
-TEST(ZmqSink, APeerThatNeverComesIsNamedAtTheDeadline)
+TEST(ZmqSink, APeerThatNeverConnectsIsNamedAtTheDeadline)
 {
     const TempDir dir;
     for (const char* options : {"?bind=off", "?wait=on", "?bind=off&pattern=push"}) {
@@ -148,7 +148,7 @@ TEST(ZmqSink, APeerThatNeverComesIsNamedAtTheDeadline)
     }
 }
 
-TEST(ZmqSink, AnAddressThatIsTakenIsNamedWithItsErrno)
+TEST(ZmqSink, AnAddressInUseIsReportedWithItsErrno)
 {
     Peer holder(ZMQ_PUB, "tcp://127.0.0.1:*", true);
     Session session;
@@ -183,7 +183,7 @@ TEST(ZmqSource, MessagesOfAnySizeBecomeTheStream)
     EXPECT_EQ(sink.log->bytes, sent);
 }
 
-TEST(ZmqSource, ASilentSenderEndsTheStreamAfterWhatItSent)
+TEST(ZmqSource, ASilentSenderEndsTheStreamAfterItsLastSamples)
 {
     Peer push(ZMQ_PUSH, "tcp://127.0.0.1:*", true);
     std::thread sender([&] { push.send(ramp(0, 1500)); });
@@ -219,7 +219,7 @@ TEST(ZmqSource, MessagesThatAreNotWholeSamplesAreRefused)
     }
 }
 
-TEST(Zmq, OptionsAreChecked)
+TEST(Zmq, InvalidOptionsAreRefused)
 {
     Session session;
     const auto sink = [&](const char* uri) { session.add(config_of("sim:", {uri})); };
