@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rule of the hot path, past the page cache: no allocation per block.
+// The rule of the hot path with direct I/O: no memory is allocated per block.
 #include "support/direct_io.hpp"
 #include "support/meter.hpp"
 
@@ -11,12 +11,13 @@ using namespace iio_stream;
 using namespace iio_stream::test;
 
 constexpr std::size_t kDirectBlock = 4096;
-/// Of 3900 blocks: each second the journal's own thread makes a line of text.
+/// The most allocations in 3900 blocks. Each second, the journal's own thread allocates a line of
+/// text.
 constexpr std::size_t kJournal = 60;
 
 class AllocationDirect : public DirectIoTest {};
 
-TEST_P(AllocationDirect, NoneIsMadePerBlockThatIsWritten)
+TEST_P(AllocationDirect, WritingAllocatesNothingPerBlock)
 {
     const std::string engine = std::string("?engine=") + GetParam();
     for (const char* name : {"a.ci16", "a.sigmf-meta"})
@@ -30,7 +31,7 @@ TEST_P(AllocationDirect, NoneIsMadePerBlockThatIsWritten)
               kJournal);
 }
 
-TEST_P(AllocationDirect, NoneIsMadePerBlockThatIsRead)
+TEST_P(AllocationDirect, ReadingAllocatesNothingPerBlock)
 {
     const std::string file = dir_ / "a.ci16";
     PipelineConfig config = config_of("sim:?rate=0", {"file:" + file});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Files read past the page cache, if the file system of the temporary directory can.
+// Reads files with direct I/O, if the file system of the temporary directory supports it.
 #include "support/direct_io.hpp"
 #include "support/errors.hpp"
 #include "support/eventually.hpp"
@@ -49,7 +49,7 @@ TEST_P(DirectReading, BlocksAreReadInPlace)
     EXPECT_EQ(p.summary.route[0].reason, "");
 }
 
-TEST_P(DirectReading, AnyTailIsRead)
+TEST_P(DirectReading, AFileWithAnyTailIsReadCompletely)
 {
     for (const std::uint64_t samples :
          {0u, 1u, 127u, 128u, 129u, 8191u, 8192u, 8193u, 24576u, 24577u, 70'001u}) {
@@ -60,14 +60,14 @@ TEST_P(DirectReading, AnyTailIsRead)
     }
 }
 
-TEST_P(DirectReading, AnyDepthReadsTheSame)
+TEST_P(DirectReading, EveryDepthReadsTheSameSamples)
 {
     write_file(path(), ramp(0, 70'001));
     for (const char* depth : {"&depth=1", "&depth=2", "&depth=256"})
         EXPECT_EQ(play(depth, 16384).bytes, ramp(0, 70'001)) << depth;
 }
 
-TEST_P(DirectReading, BlocksThatTheDiskCannotFillAreCopied)
+TEST_P(DirectReading, BlocksThatDirectIoCannotFillAreCopied)
 {
     write_file(path(), ramp(0, 100'000));
     const Played p = play("", 4 * 777);
@@ -91,7 +91,7 @@ TEST_P(DirectReading, ALoopHasNoSeam)
     }
 }
 
-TEST_P(DirectReading, ACountedStreamEndsWhereItShould)
+TEST_P(DirectReading, AStreamWithALimitEndsAtItsLimit)
 {
     write_file(path(), ramp(0, 100'000));
     const Played p = play("", 32768, 12'345);
@@ -108,7 +108,7 @@ TEST_P(DirectReading, AReadOnlyFileIsReadTheSameWay)
     EXPECT_EQ(p.summary.route[0].copies, 0u);
 }
 
-TEST_P(DirectReading, ItCanBeStoppedAndReadAgain)
+TEST_P(DirectReading, ReadingCanBeStoppedAndStartedAgain)
 {
     write_file(path(), ramp(0, 100'000));
     const SinkAt sink = fake_sink();
@@ -133,11 +133,11 @@ TEST(BufferedReading, WithoutDirectIoTheReasonIsReported)
 {
     const TempDir dir("/dev/shm");
     if (sys::direct_io_at(dir / "probe").possible())
-        GTEST_SKIP() << "/dev/shm does direct I/O";
+        GTEST_SKIP() << "/dev/shm supports direct I/O";
     const std::string path = dir / "a.ci16";
     write_file(path, ramp(0, 10'000));
     const SinkAt sink = fake_sink();
-    const std::string uri = "file:" + path + "?format=ci16_le"; // what is in /dev has no suffix
+    const std::string uri = "file:" + path + "?format=ci16_le";
     const Summary summary = run(config_of(uri, {sink.uri}));
     EXPECT_EQ(sink.log->bytes, ramp(0, 10'000));
     EXPECT_EQ(summary.route[0].mechanism, "buffered");

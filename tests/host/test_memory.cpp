@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pools of the memories that this machine has; others are skipped, with the reason.
+// Pools of each kind of memory that this machine has. The other kinds are skipped, with the reason.
 #include "core/format/checker.hpp"
 #include "core/memory/storage.hpp"
 #include "iio_stream/block.hpp"
@@ -22,7 +22,7 @@ namespace {
 using namespace iio_stream;
 using namespace iio_stream::test;
 
-/// One test for each kind of memory for blocks.
+/// One test for each kind of block memory.
 class HostMemory : public testing::TestWithParam<const char*> {
 protected:
     void SetUp() override
@@ -68,7 +68,7 @@ TEST_P(HostMemory, NoTwoBlocksShareAByte)
     }
 }
 
-TEST_P(HostMemory, ItsTraitsAreTrue)
+TEST_P(HostMemory, TheTraitsMatchTheMemory)
 {
     const BlockPool pool(memory, 65536, 3, CpuUse::mapped);
     for (std::size_t i = 0; i < 3; ++i) {
@@ -81,7 +81,7 @@ TEST_P(HostMemory, ItsTraitsAreTrue)
     EXPECT_GE(pool.traits().page_bytes, 4096u);
 }
 
-TEST_P(HostMemory, WhatTheDmabufsMappingShowsIsWhatTheBlockHolds)
+TEST_P(HostMemory, ADmabufsMappingShowsTheContentsOfTheBlock)
 {
     BlockPool pool(memory, 8192, 2, CpuUse::mapped);
     if (pool.dmabuf(0) < 0)
@@ -100,13 +100,13 @@ TEST_P(HostMemory, WhatTheDmabufsMappingShowsIsWhatTheBlockHolds)
     }
 }
 
-TEST_P(HostMemory, NothingIsMappedIfNoCpuTouchesTheSamples)
+TEST_P(HostMemory, NothingIsMappedIfTheCpuDoesNotTouchTheSamples)
 {
     const BlockPool pool(memory, 8192, 2, CpuUse::none);
     EXPECT_EQ(pool.mapping(0).empty(), memory.kind != MemoryKind::pages);
 }
 
-TEST_P(HostMemory, AStreamThroughItIsWhole)
+TEST_P(HostMemory, AStreamThroughTheMemoryIsComplete)
 {
     PipelineConfig config =
         config_of("sim:?rate=0&memory=" + memory.name(), {"verify:ramp", "null:"});
@@ -117,7 +117,7 @@ TEST_P(HostMemory, AStreamThroughItIsWhole)
     EXPECT_EQ(summary.route[0].memory, memory.name());
 }
 
-TEST_P(HostMemory, ItsDmabufsCanBeGivenToAnotherPool)
+TEST_P(HostMemory, DmabufsCanBeGivenToAnotherPool)
 {
     BlockPool pool(memory, 65536, 2, CpuUse::mapped);
     if (pool.dmabuf(0) < 0)
@@ -131,7 +131,7 @@ TEST_P(HostMemory, ItsDmabufsCanBeGivenToAnotherPool)
     EXPECT_EQ(pool.mapping(block.index())[65535], std::byte{7});
 }
 
-TEST_P(HostMemory, ItIsFreedWithItsLastHolder)
+TEST_P(HostMemory, TheMemoryIsFreedWithItsLastHolder)
 {
     const auto count = [] {
         return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
@@ -154,7 +154,7 @@ INSTANTIATE_TEST_SUITE_P(, HostMemory, testing::Values("heap:system", "udmabuf",
                              return name;
                          });
 
-TEST(HostHugePages, PagesAreHugeIfAnyAreReserved)
+TEST(HostHugePages, PagesAreHugeIfHugePagesAreReserved)
 {
     const std::size_t huge = sys::huge_page_bytes();
     if (huge == 0)
@@ -170,12 +170,12 @@ TEST(HostHugePages, AHugePageMemfdIsRefusedOrSealed)
     if (huge == 0)
         GTEST_SKIP() << "no free huge pages (/proc/sys/vm/nr_hugepages)";
     const sys::UniqueFd too_much = sys::sealed_memfd(huge << 20, huge);
-    EXPECT_FALSE(too_much.valid()); // and no SIGBUS later
+    EXPECT_FALSE(too_much.valid()); // so there is no SIGBUS later
     const sys::UniqueFd one = sys::sealed_memfd(huge, huge);
     EXPECT_TRUE(one.valid());
 }
 
-TEST(HostMemfd, ASealedOneIsFullyAllocatedAndCannotShrink)
+TEST(HostMemfd, ASealedMemfdIsFullyAllocatedAndCannotShrink)
 {
     const sys::UniqueFd memfd = sys::sealed_memfd(1 << 20, 0);
     struct stat status {};
@@ -188,7 +188,7 @@ TEST(HostMemfd, ASealedOneIsFullyAllocatedAndCannotShrink)
     EXPECT_EQ(::fcntl(memfd.get(), F_GET_SEALS) & F_SEAL_WRITE, 0);
 }
 
-TEST(HostMachine, ItSaysWhatItIs)
+TEST(HostMachine, TheMachinesPropertiesAreReported)
 {
     EXPECT_FALSE(sys::kernel_release().empty());
     EXPECT_GT(sys::udmabuf_limit_bytes(), 0u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Recordings in parts, written past the page cache.
+// Recordings in parts with direct I/O.
 #include "file/parts/rotation.hpp"
 #include "support/direct_io.hpp"
 #include "support/fake.hpp"
@@ -44,8 +44,8 @@ protected:
 
 TEST_P(RotationDirect, ThePartsConcatenatedAreTheStream)
 {
-    // Seams at each block, at some, at none; with tails of any length; without room
-    // made ahead; synced; blocks that have to be copied.
+    // Part boundaries at every block, at some blocks or at none; tails of any length; without
+    // preallocation; with sync; with blocks that must be copied.
     for (const char* options :
          {"&rotate_bytes=32Ki", "&rotate_bytes=300000", "&rotate_bytes=1Gi",
           "&rotate_bytes=100000&preallocate=off&depth=1", "&rotate_bytes=200000&sync=64Ki&depth=3"})
@@ -59,11 +59,11 @@ TEST_P(RotationDirect, ThePartsConcatenatedAreTheStream)
                 EXPECT_EQ(summary.stats.sinks[0].delivered_samples, samples);
                 ASSERT_EQ(joined(summary), ramp(0, samples));
                 const auto parts = nlohmann::json::parse(summary.sink_reports[0])["files"].size();
-                EXPECT_EQ(files(), parts); // nothing else is left
+                EXPECT_EQ(files(), parts); // no other files are left
             }
 }
 
-TEST_P(RotationDirect, WithASecondFileAndACheckNothingIsLostAnywhere)
+TEST_P(RotationDirect, ASecondFileAndACheckGetTheSameSamples)
 {
     PipelineConfig three = config(1'000'000, 32768, "&rotate_bytes=1000000");
     three.sinks.push_back("file:" + (dir_ / "whole.ci16") + "?engine=" + GetParam());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Full file systems; mounting them needs root.
+// Full file systems. Mounting them needs root privileges.
 #include "support/errors.hpp"
 #include "support/fake.hpp"
 #include "support/files.hpp"
@@ -15,7 +15,7 @@ namespace {
 using namespace iio_stream;
 using namespace iio_stream::test;
 
-/// A tmpfs of that size on its own directory.
+/// A tmpfs of the given size, mounted on its own directory.
 class SmallFileSystem {
 public:
     explicit SmallFileSystem(std::size_t bytes)
@@ -39,7 +39,7 @@ private:
     std::string failed_;
 };
 
-TEST(HostStorage, AFullFileSystemLeavesTheWholeSamplesThatFit)
+TEST(HostStorage, AFullFileSystemKeepsTheWholeSamplesThatFit)
 {
     const SmallFileSystem small(1 << 20);
     if (!small.failed().empty())
@@ -65,7 +65,7 @@ TEST(HostStorage, AFullFileSystemLeavesTheWholeSamplesThatFit)
     }
 }
 
-TEST(HostStorage, AFullFileSystemStopsOneSinkAndTheOthersKeepTheirs)
+TEST(HostStorage, AFullFileSystemStopsOneSinkAndTheOthersKeepTheirSamples)
 {
     const SmallFileSystem small(1 << 20);
     if (!small.failed().empty())
@@ -78,7 +78,7 @@ TEST(HostStorage, AFullFileSystemStopsOneSinkAndTheOthersKeepTheirs)
     EXPECT_EQ(summary.stats.sinks[2].delivered_samples, summary.stats.samples);
 }
 
-TEST(HostStorage, AFileSystemThatTurnsReadOnlyIsAnError)
+TEST(HostStorage, AReadOnlyFileSystemIsAStorageError)
 {
     const SmallFileSystem small(64 << 20);
     if (!small.failed().empty())
@@ -90,7 +90,7 @@ TEST(HostStorage, AFileSystemThatTurnsReadOnlyIsAnError)
     session.add(config_of(fake_source({}).uri, {small / "a.ci16"}));
     try {
         session.prepare();
-        FAIL() << "it was opened";
+        FAIL() << "the file was opened";
     } catch (const Error& error) {
         EXPECT_EQ(error.fault(), Fault::storage);
         EXPECT_EQ(error.code().value(), EROFS);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// On this machine, where all is copied; over cards tests/vm/test_serve_network.py has the rest.
+// Connections within this machine, where every send is a copy. For network cards, see
+// tests/vm/test_serve_network.py.
 #include "iio_stream/error.hpp"
 #include "sys/event.hpp"
 #include "sys/network/tcp.hpp"
@@ -27,7 +28,7 @@ struct Connection {
     sys::UniqueFd ours, theirs;
 };
 
-TEST(ZeroCopy, OfThisMachineIsACopy)
+TEST(ZeroCopy, WithinThisMachineEverySendIsACopy)
 {
     Connection connection;
     const sys::ZeroCopy socket(connection.ours.get(), true);
@@ -40,7 +41,7 @@ TEST(ZeroCopy, ACopyCanBeForced)
 {
     Connection connection;
     const sys::ZeroCopy socket(connection.ours.get(), false);
-    EXPECT_STREQ(socket.why_not(), "a copy was asked for");
+    EXPECT_STREQ(socket.why_not(), "a copy was requested");
 }
 
 TEST(ZeroCopy, WithoutLeasesTheConnectionEndsAsUsual)
@@ -54,7 +55,7 @@ TEST(ZeroCopy, WithoutLeasesTheConnectionEndsAsUsual)
     connection.ours.reset();
     EXPECT_EQ(::recv(connection.theirs.get(), bytes.data(), bytes.size(), MSG_WAITALL), 4);
     EXPECT_EQ(::recv(connection.theirs.get(), bytes.data(), bytes.size(), 0), 0)
-        << "an end, no reset";
+        << "expected an orderly end, not a reset";
 }
 
 } // namespace zero_copy_test
