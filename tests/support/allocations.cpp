@@ -55,7 +55,8 @@ std::size_t allocations_until_failure() noexcept
 
 } // namespace iio_stream::test
 
-// A sanitizer's own forms for arrays would not call these for single objects, as the library's do.
+// The array forms are replaced as well: a sanitizer's own array forms do not call the forms for
+// single objects, as the library's forms do.
 void* operator new(std::size_t bytes)
 {
     return allocate_or_throw(bytes);

@@ -5,10 +5,11 @@
 
 namespace iio_stream::test {
 
-/// How often any thread of this program has asked operator new for memory so far.
+/// Returns the number of allocations by operator new so far, in all threads of this program.
 std::size_t allocations() noexcept;
 
-/// The n-th allocation from now on fails, in any thread; 0 = none. Counts down to 0.
+/// Makes the n-th allocation from now on fail, in any thread; 0 = none. Each allocation decrements
+/// allocations_until_failure() until it is 0.
 void fail_allocation(std::size_t n) noexcept;
 std::size_t allocations_until_failure() noexcept;
 

@@ -14,7 +14,7 @@ inline BlockPool pool_of(std::size_t count, std::size_t bytes = kBytes)
     return {Memory{}, bytes, count, CpuUse::mapped};
 }
 
-/// All of `block` set to `value`, as a lease.
+/// Sets all bytes of `block` to `value`, and returns it as a lease.
 inline Block fill(EmptyBlock block, std::byte value, std::uint64_t sequence = 0)
 {
     BlockInfo info;

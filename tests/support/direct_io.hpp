@@ -10,8 +10,8 @@
 
 namespace iio_stream::test {
 
-/// Tests past the page cache, by the engine that is their parameter; skipped if the temporary
-/// directory's file system or the machine lacks it.
+/// Base of tests with direct I/O. The parameter is the engine. The tests are skipped if the
+/// machine, or the file system of the temporary directory, does not support it.
 class DirectIoTest : public testing::TestWithParam<const char*> {
 protected:
     void SetUp() override

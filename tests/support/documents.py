@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the documents print to be typed, taken out of them to be run."""
+"""Extracts the commands and programs in the documentation, so that tests can run them."""
 import pathlib
 import re
 
@@ -8,31 +8,31 @@ PLACES = {"board": r"iio:|cf-ad9361|ad9361-phy", "gnuradio": r"grcc|gnuradio"}
 
 
 def place(code):
-    """Where it can run: on a "board", with "gnuradio", or on any "host"."""
+    """Returns where the code can run: on a "board", with "gnuradio", or on any "host"."""
     return next((name for name, pattern in PLACES.items() if re.search(pattern, code)), "host")
 
 
 def sections(name):
-    """{heading: its text}"""
+    """Returns {heading: text}."""
     return dict(part.split("\n", 1) for part in re.split(r"^## ", (DOCS / name).read_text(), flags=re.M)[1:])
 
 
 def recipes(name, where):
-    """{heading: [(language, code)]} of the blocks that run there."""
+    """Returns {heading: [(language, code)]} of the code blocks that run at `where`."""
     found = {heading: [block for block in re.findall(r"^```(sh|python)\n(.*?)^```", text, re.M | re.S)
                        if place(block[1]) == where] for heading, text in sections(name).items()}
     return {heading: blocks for heading, blocks in found.items() if blocks}
 
 
 def spoken(cell):
-    """The code of a table's cell that is outside parentheses."""
+    """Returns the code in a table cell that is outside parentheses."""
     parts = re.split(r"`(.*?)`", cell)
     return [code for number, code in enumerate(parts) if number % 2
             and "".join(parts[:number:2]).count("(") == "".join(parts[:number:2]).count(")")]
 
 
 def right_columns(name):
-    """{heading: the code in the last column of its table}"""
+    """Returns {heading: the code in the last column of its table}."""
     found = {}
     for heading, text in sections(name).items():
         rows = re.findall(r"^\|.*\| (.*) \|$", re.sub(r"\\\|", "\0", text), re.M)

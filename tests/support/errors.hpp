@@ -10,7 +10,8 @@
 
 namespace iio_stream::test {
 
-/// The Error that `call` throws; a failed test and an empty one if it throws none.
+/// Returns the Error that `call` throws. If it throws no Error, the test fails and the result is
+/// empty.
 template <typename Call>
 Error error_of(Call&& call)
 {
@@ -23,13 +24,13 @@ Error error_of(Call&& call)
     return {Fault::other, 0, "", ""};
 }
 
-/// What ended a stream; nothing if it ended as intended.
+/// Returns the fault that ended a stream; nullopt if the stream ended as intended.
 inline std::optional<Fault> fault_of(const Summary& summary)
 {
     return summary.error ? std::optional(summary.error->fault()) : std::nullopt;
 }
 
-/// That `call` throws a usage Error whose text contains all of `words`.
+/// Checks that `call` throws a usage Error whose text contains all of `words`.
 template <typename Call, typename... Words>
 void expect_usage_error(Call&& call, const Words&... words)
 {

@@ -6,7 +6,7 @@
 
 namespace iio_stream::test {
 
-/// Waits until `true_now()` is, for at most ten seconds.
+/// Waits at most ten seconds for `true_now()` to return true. Returns whether it did.
 template <typename Condition>
 bool eventually(Condition&& true_now)
 {

@@ -71,7 +71,7 @@ void FakeSink::service()
         script_.service();
     for (; !kept_.empty() && log_->allowed > 0; --log_->allowed)
         kept_.pop_front();
-    if (log_->allowed > 0) // also for those that come later
+    if (log_->allowed > 0) // also for leases that come later
         log_->news.set();
 }
 
@@ -158,7 +158,7 @@ void run(Session& session)
     session.prepare();
     session.start();
     const bool ended = session.wait(std::chrono::seconds(30));
-    EXPECT_TRUE(ended) << "the session goes on and on";
+    EXPECT_TRUE(ended) << "the session does not end";
     if (!ended)
         session.stop(Stop::abort);
 }

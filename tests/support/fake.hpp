@@ -17,38 +17,41 @@
 
 namespace iio_stream::test {
 
-/// A source that follows its script, as fast as it is asked to: the ramp of its device's samples,
-/// with the scripted losses. Set it up before the session; inspect it at any time.
+/// A source that follows its script as fast as the stream requests blocks. It delivers the ramp of
+/// its device's samples, with the scripted losses. Configure it before the session; inspect it at
+/// any time.
 class FakeSource final : public Source {
 public:
-    /// What happens at a sample of the device. What is lost there is passed on as `reported`, or
-    /// exactly.
+    /// A loss before a sample of the device. It is reported as `reported` if that is set, and
+    /// exactly otherwise.
     struct Loss {
         std::uint64_t at = 0, samples = 0;
         std::optional<Gap> reported = {};
     };
-    /// The first block that ends at or after `reported_at` reports it, or the end of the stream.
+    /// A retuning. The first block that ends at or after `reported_at` reports it; otherwise, the
+    /// end of the stream does.
     struct Retuned {
         std::uint64_t reported_at = 0, begin = 0, end = 0;
         Settings settings;
     };
     struct Script {
         Format format_ = Format::parse("ci16_le");
-        std::uint64_t total = kUnknown;     ///< samples of the device, then it ends
-        std::uint64_t fail_at = kUnknown;   ///< there take() throws `error`
-        std::uint64_t silent_at = kUnknown; ///< from there on nothing comes
+        std::uint64_t total = kUnknown;     ///< samples of the device, after which it ends
+        std::uint64_t fail_at = kUnknown;   ///< at this sample, take() throws `error`
+        std::uint64_t silent_at = kUnknown; ///< from this sample on, no block arrives
         Error error{Fault::other, ENODEV, "read", "fake"};
         std::vector<Loss> losses = {}; ///< in order
         std::vector<Gap> trailing = {};
-        std::optional<Settings> settings = {}; ///< it is a radio
+        std::optional<Settings> settings = {}; ///< set if the source is a radio
         std::vector<Retuned> retunings = {};   ///< in order
         BlockNeeds needs = {};
         std::function<std::optional<Hop>(const MemoryTraits&, std::string&)> plan = {};
-        std::function<bool(BlockPool&, std::string&)> prepare = {}; ///< besides its own
+        std::function<bool(BlockPool&, std::string&)> prepare = {}; ///< in addition to its own
+                                                                    ///< preparation
         std::function<void()> start = {}, check = {};
-        bool unhurried = false;    ///< a plain timeout is not a failure: on_timeout() says false
+        bool unhurried = false;    ///< a plain timeout is not a failure: on_timeout() returns false
         int attempts = 0;          ///< timeouts that are not failures
-        bool undated = false;      ///< blocks carry no time
+        bool undated = false;      ///< blocks have no time
         bool undetectable = false; ///< a device whose losses cannot be detected
     };
     /// Outlives the source.
@@ -96,38 +99,39 @@ private:
     std::shared_ptr<Log> log_ = std::make_shared<Log>();
     detail::Fifo<Empty> queue_;
     detail::SampleTracker tracker_;
-    std::uint64_t sample_ = 0; ///< of the device
+    std::uint64_t sample_ = 0; ///< number of the device's next sample
     std::size_t next_loss_ = 0, next_retuning_ = 0;
     bool running_ = false;
 };
 
-/// By the CPU, whatever the memory.
+/// A hop by the CPU, whatever the memory.
 Hop fake_hop();
 
-/// A sink that follows its script and remembers what it was given.
+/// A sink that follows its script and records the blocks that it gets.
 class FakeSink final : public Sink {
 public:
     struct Script {
         Fault fault = Fault::storage;
         bool may_block = false;
         bool drops_when_full = false;
-        bool keeps = false; ///< it holds leases until the test calls let_go()
+        bool keeps = false; ///< holds leases until the test calls let_go()
         bool records = true;
-        bool repeats = false;                           ///< continues at the stream's end
-        double plays_at = 0;                            ///< it is a device that plays, at this rate
+        bool repeats = false;                           ///< continues at the end of the source
+        double plays_at = 0;                            ///< rate of a playing device; 0 = none
         std::function<void()> flush = {}, service = {}; ///< on the driving thread
-        std::uint64_t fail_at = kUnknown; ///< the submit() that takes this sample throws `error`
+        std::uint64_t fail_at = kUnknown; ///< the submit() of this sample throws `error`
         Error error{Fault::other, EIO, "write", "fake"};
         std::function<void(const Block&, int cancel)> submit = {}; ///< on the driving thread
         std::function<std::optional<Hop>(const MemoryTraits&, std::string&)> plan = {};
         std::function<bool(BlockPool&, std::string&)> prepare = {};
         std::function<void(Stop)> stop = {};
         std::function<void()> start = {};
-        std::function<bool()> has_receiver = {};      ///< the source thread
-        std::function<std::uint64_t()> progress = {}; ///< any thread
-        std::function<bool()> connected = {};         ///< its peer; any thread
+        std::function<bool()> has_receiver = {};      ///< called on the source thread
+        std::function<std::uint64_t()> progress = {}; ///< called on any thread
+        std::function<bool()> connected = {};         ///< whether its peer is connected; called on
+                                                      ///< any thread
     };
-    /// Outlives the sink. The vectors are the driving thread's until the session has ended.
+    /// Outlives the sink. The vectors belong to the driving thread until the session has ended.
     struct Log {
         std::atomic<std::uint64_t> samples{0}, blocks{0};
         std::atomic<int> prepared{0}, started{0}, drained{0}, aborted{0}, destroyed{0};
@@ -188,11 +192,11 @@ private:
     int cancel_ = -1;
 };
 
-/// Makes an endpoint reachable by an address, "fake:N", to which options can be added.
+/// Makes an endpoint available as "fake:N", to which options can be added.
 std::string offer(std::unique_ptr<Source> source);
 std::string offer(std::unique_ptr<Sink> sink);
 
-/// A fake at an address, and its log.
+/// The URI of a fake, and its log.
 struct SourceAt {
     std::string uri;
     std::shared_ptr<FakeSource::Log> log;
@@ -204,21 +208,21 @@ struct SinkAt {
 SourceAt fake_source(FakeSource::Script script);
 SinkAt fake_sink(FakeSink::Script script = {});
 
-/// A pipeline of eight blocks of 1024 samples of four bytes.
 inline constexpr std::size_t kBlock = 4096;
+/// Returns the configuration of a pipeline with eight blocks of 1024 samples of four bytes.
 PipelineConfig config_of(const std::string& source, const std::vector<std::string>& sinks);
 
-/// Prepares, starts and waits; a session that does not end within half a minute fails the test.
+/// Prepares, starts and waits. The test fails if the session does not end within half a minute.
 Summary run(const PipelineConfig& config);
 void run(Session& session);
 /// Sends samples to a sink.
 Summary write_samples(const std::string& sink, std::uint64_t samples = 10'000);
-/// Why a sink refuses to be prepared for a stream.
+/// Returns the error with which a sink refuses to be prepared for a stream.
 Error refused(const std::string& sink, FakeSource::Script script = {.total = 10});
 
-/// The bytes of the ramp of samples [first, first + count).
+/// Returns the bytes of the ramp of samples [first, first + count).
 std::vector<std::byte> ramp(std::uint64_t first, std::size_t count, std::size_t sample_bytes = 4);
-/// The same with zeros.
+/// Returns the zeros of `count` samples.
 std::vector<std::byte> zeros(std::size_t count, std::size_t sample_bytes = 4);
 std::vector<std::byte> operator+(std::vector<std::byte> a, const std::vector<std::byte>& b);
 

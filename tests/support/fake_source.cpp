@@ -51,7 +51,8 @@ void FakeSource::submit(EmptyBlock block, std::size_t bytes)
     queue_.push({std::move(block), bytes});
 }
 
-// Fills from the device until `out` is full or the device has no more; returns bytes.
+// Fills `out` from the device until it is full or the device has no more samples. Returns the
+// number of bytes.
 std::size_t FakeSource::fill(std::span<std::byte> out)
 {
     const std::size_t size = script_.format_.sample_bytes;
@@ -88,7 +89,7 @@ Tuning FakeSource::tuning() const
     return tuning;
 }
 
-// Vouches for the samples before the next retuning that is not reported yet.
+// Reports the retunings due at `position`, and declares retunings complete up to the next one.
 void FakeSource::retune(std::uint64_t position)
 {
     if (!script_.settings)

@@ -20,8 +20,8 @@ namespace {
 using namespace iio_stream;
 
 constexpr std::size_t kPacket = 1024;
-constexpr int kAtOnce = 8; ///< transfers that one call completes
-constexpr std::size_t kStall = kPacket + 1, kLeave = kPacket + 2; ///< no packets
+constexpr int kAtOnce = 8; ///< the number of transfers that one call completes
+constexpr std::size_t kStall = kPacket + 1, kLeave = kPacket + 2; ///< longer than any packet
 
 libusb_device the_device;
 
@@ -29,7 +29,7 @@ struct State {
     std::string info;
     std::uint32_t stream_id;
     std::function<std::optional<test::UsbSend>()> next;
-    std::deque<std::vector<std::byte>> packets{}; ///< sent, and not yet taken
+    std::deque<std::vector<std::byte>> packets{}; ///< sent by the board, not yet taken by the host
     std::deque<libusb_transfer*> flying{}, landed{};
     bool gone = false;
     int missed_stops = 0, stops = 0, starts = 0;
@@ -38,7 +38,7 @@ struct State {
     sys::Event always{}; ///< readable, so that the host keeps polling
 };
 
-std::mutex mutex; ///< guards what follows
+std::mutex mutex; ///< guards the variables below
 State* board = nullptr;
 
 void cut(const test::UsbSend& send)
@@ -54,7 +54,8 @@ void cut(const test::UsbSend& send)
         board->packets.emplace_back();
 }
 
-/// As a host controller: a transfer ends when it is full, by a short packet, or by an error.
+/// Acts like a host controller: a transfer ends when it is full, with a short packet, or with an
+/// error.
 bool land(libusb_transfer& transfer)
 {
     if (board->gone) {
@@ -97,7 +98,7 @@ bool land_first()
     return true;
 }
 
-// False if it does not end.
+// Returns false if the request never completes.
 bool answer(libusb_transfer& transfer)
 {
     using usb::Request;
@@ -174,8 +175,8 @@ int FakeUsb::starts() const
 
 } // namespace iio_stream::test
 
-// What src/usb calls of libusb: https://libusb.sourceforge.io/api-1.0/ says what each does. They
-// are hidden (tests/CMakeLists.txt): libiio uses the real ones.
+// The functions of libusb that src/usb calls; https://libusb.sourceforge.io/api-1.0/ describes
+// them. They are hidden (tests/CMakeLists.txt), because libiio uses the real functions.
 extern "C" {
 
 ssize_t libusb_get_device_list(libusb_context*, libusb_device*** list)
@@ -207,7 +208,7 @@ int libusb_submit_transfer(libusb_transfer* transfer)
         (answer(*transfer) ? board->landed : board->hung).push_back(transfer);
     } else {
         board->flying.push_back(transfer);
-        land_first(); // the kernel does not wait for events to be handled
+        land_first(); // the kernel does not wait until the program handles events
     }
     return 0;
 }

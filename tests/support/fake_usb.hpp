@@ -10,28 +10,31 @@
 
 namespace iio_stream::test {
 
-/// What the cable's other end does next on the endpoint that brings samples.
+/// The next action of the board on the endpoint that carries samples.
 struct UsbSend {
-    std::vector<std::byte> bytes{}; ///< in packets; one that is shorter than the others is the last
-    bool zero_packet = false;       ///< after whole packets, an empty one
-    bool stall = false;             ///< instead: the endpoint is halted
-    bool leave = false;             ///< instead: the board is gone, and pending requests fail
+    std::vector<std::byte> bytes{}; ///< sent in packets; a packet shorter than the others ends the
+                                    ///< transfer
+    bool zero_packet = false;       ///< sends an empty packet after whole packets
+    bool stall = false;             ///< halts the endpoint instead
+    bool leave = false;             ///< removes the board instead; pending requests fail
 };
 
-/// A board on the other end of libusb, as long as it lives: the test programs have these functions
-/// of libusb's from here. It answers GET_INFO and START, and sends what `next` says whenever the
-/// host asks for more than it has; nullopt: nothing yet.
-/// Thread: any calls libusb; `next` is called by the one that handles events.
+/// A board at the other end of libusb while this object exists. The test programs use fake versions
+/// of the libusb functions that src/usb calls. The board answers GET_INFO and START. When the host
+/// requests more bytes than the board has, it sends the result of `next`; nullopt means that there
+/// is nothing yet.
+/// Thread: any thread calls libusb; `next` is called on the threads that submit transfers or handle
+/// events.
 class FakeUsb {
 public:
     FakeUsb(std::string info, std::uint32_t stream_id,
             std::function<std::optional<UsbSend>()> next);
     FakeUsb(const FakeUsb&) = delete;
     ~FakeUsb();
-    void miss_stops(int count); ///< that many STOPs time out
-    int stops() const;          ///< that were received
-    void hang_starts();         ///< no START has an end from here on
-    int starts() const;         ///< that were requested
+    void miss_stops(int count); ///< makes the next `count` STOPs time out
+    int stops() const;          ///< number of STOPs that were received
+    void hang_starts();         ///< makes all later STARTs hang
+    int starts() const;         ///< number of STARTs that were requested
 };
 
 } // namespace iio_stream::test

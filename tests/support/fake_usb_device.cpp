@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The device behind support/fake_usb.cpp: what libusb reports about it.
+// The device of support/fake_usb.cpp, as libusb reports it.
 #include "usb/descriptors.hpp"
 
 #include <libusb.h>

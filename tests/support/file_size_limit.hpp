@@ -6,7 +6,7 @@
 
 namespace iio_stream::test {
 
-/// While it lives, no file of this process grows beyond that size.
+/// While this object exists, no file of this process grows beyond `bytes`.
 class FileSizeLimit {
 public:
     explicit FileSizeLimit(rlim_t bytes)

@@ -12,7 +12,7 @@
 
 namespace iio_stream::test {
 
-/// Everything that can be read from a file or pipe until its end.
+/// Returns all bytes of a file or pipe up to its end.
 inline std::vector<std::byte> contents(const std::string& path)
 {
     std::vector<std::byte> all;
@@ -50,7 +50,7 @@ inline std::string text_in(const std::string& path)
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Standard input or output as something else, for as long as it lives.
+/// Redirects standard input or output while this object exists.
 class Redirected {
 public:
     Redirected(int standard, int fd) : standard_(standard), before_(::dup(standard))

@@ -42,7 +42,7 @@ bool FlockHook::accepts(int fd, int operation) const
 
 } // namespace iio_stream::test
 
-// Replaces libc's in this program.
+// Replaces the function of libc in this program.
 extern "C" int flock(int fd, int operation) noexcept
 {
     using iio_stream::test::armed;

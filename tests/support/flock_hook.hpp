@@ -6,9 +6,10 @@
 
 namespace iio_stream::test {
 
-/// Acts between two steps of the code under test: once, at the first flock() of this process that
-/// `when` accepts. It acts before a file is locked, and after it is unlocked. `when` gets the
-/// file's name, which ends in " (deleted)" if it has none, and the operation without LOCK_NB.
+/// Calls `act` once, between two steps of the code under test: at the first flock() of this process
+/// that `when` accepts. It acts before a file is locked, or after it is unlocked. `when` gets the
+/// operation without LOCK_NB and the name of the file. The name ends in " (deleted)" if the file
+/// was deleted.
 class FlockHook {
 public:
     FlockHook(std::function<bool(const std::string& file, int operation)> when,
@@ -18,7 +19,7 @@ public:
 
     bool has_acted() const noexcept;
 
-    bool accepts(int fd, int operation) const; ///< for flock(), like act()
+    bool accepts(int fd, int operation) const; ///< called by flock(), like act()
     void act() const { act_(); }
 
 private:

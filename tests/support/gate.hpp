@@ -11,7 +11,7 @@
 
 namespace iio_stream::test {
 
-/// A gate that sinks wait at; `obedient` ones give up when they are cancelled.
+/// A gate at which sinks wait. Obedient sinks stop waiting when they are cancelled.
 struct Gate {
     std::function<void(const Block&, int)> hold_up(bool obedient)
     {
@@ -26,7 +26,7 @@ struct Gate {
     std::atomic<int> waiting{0};
 };
 
-/// Of each sink: delivered + dropped + lost = produced.
+/// Checks for each sink that delivered + dropped + lost = produced.
 inline void expect_balance(const Summary& summary)
 {
     for (const SinkStats& sink : summary.stats.sinks)

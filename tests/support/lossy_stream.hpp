@@ -8,7 +8,7 @@
 
 namespace iio_stream::test {
 
-/// A fake source that loses samples, and what is made of that.
+/// The parameters of a stream from a fake source that loses samples.
 struct LossyStream {
     std::vector<FakeSource::Loss> losses = {};
     std::uint64_t total = 20'000;
@@ -18,7 +18,7 @@ struct LossyStream {
     std::size_t block_count = 8;
 };
 
-/// What its one sink got.
+/// The summary of the stream, and everything that its only sink got.
 struct LossyResult {
     Summary summary;
     std::vector<std::byte> bytes;

@@ -16,14 +16,14 @@
 
 namespace iio_stream::test {
 
-/// Counts during blocks 100 to 4000.
+/// Counts the allocations during blocks 100 to 4000.
 struct Meter {
     std::function<void(const Block&, int)> probe()
     {
         return [this](const Block&, int) {
             const std::uint64_t block = seen++;
             if (block == 100) {
-                // The control thread has had its time to settle.
+                // Gives the control thread enough time to finish its first work.
                 std::this_thread::sleep_for(std::chrono::milliseconds(20));
                 first = allocations();
             }
@@ -35,14 +35,14 @@ struct Meter {
     std::size_t first = 0, last = 0;
 };
 
-/// Runs a stream until the meter has what it needs. Returns the summary.
+/// Runs a stream until the meter has seen enough blocks. Returns the summary.
 inline Summary run_until_measured(const PipelineConfig& config, const Meter& meter)
 {
     Session session;
     session.add(config);
     session.prepare();
     session.start();
-    (void)eventually([&] { return meter.seen > 4000; }); // the caller checks it
+    (void)eventually([&] { return meter.seen > 4000; }); // the caller checks the number
     session.stop();
     return session[0].summary();
 }

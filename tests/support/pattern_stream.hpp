@@ -27,7 +27,7 @@ public:
     std::byte* sample(std::uint64_t index) { return bytes_.data() + index * format_.sample_bytes; }
     const Format& format() const { return format_; }
 
-    /// The findings, with the stream fed in pieces of that many samples.
+    /// Checks the stream in pieces of `piece` samples, and returns the findings.
     detail::Findings check(std::size_t piece, detail::Tail tail = detail::Tail::of_no_gap) const
     {
         auto checker = detail::Checker::make(pattern_, format_);
@@ -47,7 +47,7 @@ private:
 
 inline const std::vector<std::size_t> kPieces{1, 2, 3, 5, 16, 17, 100, 4096, 1'000'000};
 
-/// That every way of splitting the stream finds the same.
+/// Checks that every way of splitting the stream gives the same findings.
 inline void expect_findings(const PatternStream& stream, const detail::Findings& wanted,
                             const std::string& what)
 {
@@ -63,7 +63,8 @@ inline void expect_findings(const PatternStream& stream, const detail::Findings&
         ASSERT_EQ(found.swaps, wanted.swaps);
         ASSERT_EQ(found.jumps.size(), wanted.jumps.size());
         for (std::size_t i = 0; i < wanted.jumps.size(); ++i) {
-            // Equal bytes on both sides, up to a word of the ramp, leave its position open.
+            // Equal bytes on both sides of a jump, up to a word of the ramp, leave its position
+            // ambiguous.
             const detail::Jump& jump = found.jumps[i];
             ASSERT_LE(jump.earliest, wanted.jumps[i].offset);
             ASSERT_GE(jump.offset, wanted.jumps[i].offset);

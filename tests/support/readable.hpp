@@ -5,7 +5,7 @@
 
 namespace iio_stream::test {
 
-/// Whether an fd can be read from now.
+/// Returns whether an fd is readable now.
 inline bool readable(int fd)
 {
     pollfd request{fd, POLLIN, 0};

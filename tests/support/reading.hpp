@@ -8,7 +8,7 @@
 
 namespace iio_stream::test {
 
-/// A pipeline from a fake source to a Reader.
+/// Returns the configuration of a pipeline from a fake source to a Reader.
 inline PipelineConfig reading(FakeSource::Script script)
 {
     return config_of(fake_source(std::move(script)).uri, {});

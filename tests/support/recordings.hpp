@@ -14,7 +14,7 @@
 
 namespace iio_stream::test {
 
-/// Records samples of a fake source that loses some.
+/// Records the samples of a fake source that loses some of them.
 inline void record(const std::string& sink, std::vector<FakeSource::Loss> losses = {},
                    std::uint64_t total = 10'000)
 {
@@ -24,7 +24,7 @@ inline void record(const std::string& sink, std::vector<FakeSource::Loss> losses
     ASSERT_FALSE(summary.error) << summary.error->what();
 }
 
-/// The metadata of a recording of such samples.
+/// Returns the metadata of a recording that has just started.
 inline file::Json described(const Format& format = Format::parse("ci16_le"))
 {
     StreamInfo stream;
@@ -33,7 +33,7 @@ inline file::Json described(const Format& format = Format::parse("ci16_le"))
     return file::describe(stream, "x.sigmf-meta", 1'767'225'600'000'000'000, "");
 }
 
-/// Changes one value of a recording's metadata.
+/// Changes one value in the metadata of a recording.
 inline void edit(const std::string& meta, const std::string& pointer, const file::Json& value)
 {
     file::Json m = file::load_metadata(meta);
@@ -41,8 +41,8 @@ inline void edit(const std::string& meta, const std::string& pointer, const file
     write_text(meta, m.dump());
 }
 
-/// A recording as a kill leaves it: metadata from its first second, a journal, a file with more
-/// data than is known.
+/// Makes a recording in the state that a killed recorder leaves: metadata as at its start, a
+/// journal, and a file with more data than the journal covers.
 inline void interrupt(const TempDir& dir, const std::string& journal)
 {
     record(dir / "x");
@@ -54,7 +54,7 @@ inline void interrupt(const TempDir& dir, const std::string& journal)
         write_text(dir / "x.sigmf-data.journal", journal);
 }
 
-/// The problem of a recording that has only one.
+/// Returns the problem of a recording that has exactly one problem.
 inline std::string only_problem(const std::string& path)
 {
     const Recording r = check_recording(path);

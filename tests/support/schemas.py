@@ -11,7 +11,7 @@ SCHEMAS = {path.name[:-len(".schema.json")]: json.loads(path.read_text())
 
 
 def inlined(node, document):
-    """The schema without a $ref, which every version of jsonschema resolves in its own way."""
+    """Returns the schema with every $ref resolved. Versions of jsonschema resolve them differently."""
     if isinstance(node, list):
         return [inlined(item, document) for item in node]
     if not isinstance(node, dict):
@@ -26,7 +26,7 @@ def inlined(node, document):
 
 
 def problems(name, document):
-    """What is wrong with it, one line each."""
+    """Returns the problems of the document, one line each."""
     validator = jsonschema.Draft202012Validator(inlined(SCHEMAS[name], SCHEMAS[name]))
     return [f"{list(error.path)}: {error.message}" for error in validator.iter_errors(document)]
 

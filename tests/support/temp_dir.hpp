@@ -8,7 +8,7 @@
 
 namespace iio_stream::test {
 
-/// A directory for one test, removed with its contents at the end.
+/// A temporary directory for one test. It is removed with its contents at the end.
 class TempDir {
 public:
     TempDir() : TempDir(std::filesystem::temp_directory_path()) {}

@@ -23,7 +23,8 @@ inline std::vector<std::byte> on_wire(const framing::Header& header)
     return bytes;
 }
 
-/// What a board sends, a header or a block at a time, with `disturb` before every block.
+/// The data that a board sends, one header or block at a time. `disturb` is called before every
+/// block.
 class Sender {
 public:
     Sender(std::uint64_t blocks, std::function<void(Sender&)> disturb)
@@ -39,7 +40,7 @@ public:
         if (queue.empty() && leaves && ended_)
             queue.push_back({.leave = true});
         if (queue.empty()) {
-            send(on_wire(end())); // again if the host discards it
+            send(on_wire(end())); // sent again if the host discards it
             ended_ = true;
         }
         UsbSend first = std::move(queue.front());
@@ -82,7 +83,7 @@ public:
     std::mt19937_64 random{1};
     std::deque<UsbSend> queue;
     std::uint64_t sent = 0;
-    bool leaves = false; ///< after its end
+    bool leaves = false; ///< whether the board disappears after its end
 
 private:
     std::uint64_t blocks_;
@@ -90,7 +91,7 @@ private:
     std::function<void(Sender&)> disturb_;
 };
 
-/// Of a board that sends a ramp; `check`: with checksums of its blocks.
+/// Returns the info of a board that sends a ramp. `check` selects checksums of its blocks.
 inline std::string board_info(framing::Check check = framing::Check::none)
 {
     framing::StreamShape shape;
@@ -106,7 +107,7 @@ struct Received {
     std::shared_ptr<FakeSink::Log> log;
 };
 
-/// A stream from such a board, which sends what `sender.next()` says.
+/// Receives a stream from a board that sends the results of `sender.next()`.
 template <typename Board>
 Received receive(Board& sender, const std::string& options = "",
                  framing::Check check = framing::Check::none)

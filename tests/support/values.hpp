@@ -8,11 +8,11 @@
 #include <cstdint>
 #include <cstring>
 
-// What the kernel's documentation says about scan types, byte by byte and bit by bit: slow, and not
-// modelled on the library's code.
+// Scan types as the kernel's documentation defines them, byte by byte and bit by bit. This code is
+// slow, and it is independent of the library's code.
 namespace iio_stream::test {
 
-/// The storage as one number.
+/// Returns the storage as one number.
 inline std::uint64_t storage_of(const ScanType& type, const std::byte* at)
 {
     std::uint64_t raw = 0;
@@ -22,7 +22,7 @@ inline std::uint64_t storage_of(const ScanType& type, const std::byte* at)
     return raw;
 }
 
-/// An integer: shifted, masked, its sign extended.
+/// Returns an integer: shifted, masked and sign-extended.
 inline std::int64_t integer_of(const ScanType& type, const std::byte* at)
 {
     std::uint64_t raw = storage_of(type, at) >> type.shift;
@@ -34,7 +34,7 @@ inline std::int64_t integer_of(const ScanType& type, const std::byte* at)
     return static_cast<std::int64_t>(raw);
 }
 
-/// Any value as a fraction of its full scale; offset binary has its zero at half scale.
+/// Returns any value as a fraction of its full scale. The zero of offset binary is at half scale.
 inline long double real_of(const ScanType& type, const std::byte* at)
 {
     if (type.number == ScanType::Number::floating) {
@@ -53,8 +53,8 @@ inline long double real_of(const ScanType& type, const std::byte* at)
     return (static_cast<long double>(static_cast<std::uint64_t>(value)) - full_scale) / full_scale;
 }
 
-/// A fraction of full scale as an integer: rounded to nearest, halves up, saturated; offset binary
-/// without its offset.
+/// Converts a fraction of full scale to an integer: rounded to the nearest, halves up, and
+/// saturated. Offset binary values have no offset here.
 inline std::int64_t quantised(const ScanType& type, long double real)
 {
     const long double full_scale = std::ldexp(1.0L, static_cast<int>(type.bits) - 1);

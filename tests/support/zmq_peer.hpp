@@ -11,7 +11,7 @@
 
 namespace iio_stream::test {
 
-/// Another program's socket; on TCP at a port that the system chose.
+/// The socket of another program. On TCP, it uses a port that the system chooses.
 class Peer {
 public:
     Peer(int type, const std::string& address, bool bind, int high_water = 1000)
@@ -45,7 +45,7 @@ public:
         EXPECT_EQ(::zmq_getsockopt(socket_, ZMQ_LAST_ENDPOINT, text, &size), 0);
         return text;
     }
-    /// The next message; nothing if none comes in time.
+    /// Returns the next message; empty if none arrives in time.
     std::vector<std::byte> receive(int timeout_ms = 10'000)
     {
         ::zmq_setsockopt(socket_, ZMQ_RCVTIMEO, &timeout_ms, sizeof timeout_ms);
