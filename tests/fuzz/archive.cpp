@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an object store, or whatever is at its address, answers.
+// The answers of an object store, or of any other server at its address.
 #include "archive/index.hpp"
 #include "archive/s3/xml.hpp"
 #include "file/sigmf/metadata_reader.hpp"
@@ -20,7 +20,7 @@ std::size_t depth_of(const archive::Element& element)
     return deepest + 1;
 }
 
-/// Metadata come out of an index as they went into it.
+/// Checks that metadata come out of an index as they went into it.
 void comes_back(const std::string& text)
 {
     std::vector<ArchiveProblem> damaged;
@@ -38,9 +38,9 @@ void comes_back(const std::string& text)
     for (const archive::Series& one : contents.recordings)
         holds(listed.recordings[0].samples == one.summary().samples &&
                   listed.recordings[0].format.name() == one.parts[0].format.name(),
-              "an index lists what the metadata say");
+              "an index lists the facts of the metadata");
     const archive::Known known = archive::parts_in(index);
-    if (contents.recordings.empty() || known.empty()) // nested too deeply to be within another
+    if (contents.recordings.empty() || known.empty()) // nested too deeply for an index
         return;
     holds(file::parse_metadata(known.begin()->second.text, "") == file::parse_metadata(text, "") &&
               known.begin()->second.metadata.etag == "etag",
@@ -57,11 +57,11 @@ void archive_index(std::span<const std::byte> input)
         (void)archive::listing_in(text);
     } catch (const Error& error) {
         holds(error.code() == std::errc::bad_message || error.fault() == Fault::usage,
-              "what is no index is a bad message");
+              "an invalid index is a bad message");
     }
     try {
         comes_back(text);
-    } catch (const Error&) { // no metadata, or of more samples
+    } catch (const Error&) { // not metadata, or more samples than the data
     }
 }
 
@@ -70,11 +70,11 @@ void store_answer(std::span<const std::byte> input)
     const std::string_view text(reinterpret_cast<const char*>(input.data()), input.size());
     try {
         const archive::Element root = archive::parse_xml(text, "s3://bucket/key");
-        holds(depth_of(root) <= 8, "an answer is not nested deeper than it may be");
+        holds(depth_of(root) <= 8, "an answer is not nested too deeply");
         holds(!root.name.empty() && root.value(root.name).size() <= input.size(),
-              "an answer is of its own bytes");
+              "an answer contains only its own bytes");
     } catch (const Error& error) {
-        holds(error.code() == std::errc::bad_message, "what is no answer is a bad message");
+        holds(error.code() == std::errc::bad_message, "an invalid answer is a bad message");
     }
 }
 

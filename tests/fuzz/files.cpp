@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What is next to samples on a disk, where anyone may have written it, and what a remote context
-// says of itself.
+// Files next to samples on a disk, which anyone could have written, and the description of a remote
+// context.
 #include "fuzz/files.hpp"
 
 #include "core/base/text.hpp"
@@ -24,14 +24,14 @@ namespace iio_stream::fuzz {
 
 namespace {
 
-/// A file of the input, for what reads by path.
+/// A file with the input, for functions that read by path.
 class InputFile {
 public:
     explicit InputFile(std::span<const std::byte> input) : fd_(::memfd_create("input", MFD_CLOEXEC))
     {
         if (fd_ < 0 ||
             ::write(fd_, input.data(), input.size()) != static_cast<ssize_t>(input.size()))
-            throw std::runtime_error("there is no room for the input");
+            throw std::runtime_error("the input cannot be stored");
     }
     InputFile(const InputFile&) = delete;
     ~InputFile() { ::close(fd_); }
@@ -49,21 +49,21 @@ void holds_printable(const std::string& text, const char* what)
 void check_buffer(const BufferInfo& buffer)
 {
     for (const Channel& channel : buffer.channels) {
-        holds_printable(channel.id, "a channel's name is fit for a terminal");
-        holds(channel.type.bytes() >= 1, "and its values have a size");
+        holds_printable(channel.id, "the name of a channel is printable");
+        holds(channel.type.bytes() >= 1, "the values of a channel have a size");
     }
     for (const std::string& remark : buffer.remarks)
-        holds_printable(remark, "so is a remark");
+        holds_printable(remark, "a remark is printable");
     for (const auto& [option, places] : buffer.tuning)
         for (const std::string& place : places)
-            holds_printable(place, "and what an option sets");
+            holds_printable(place, "the attributes that an option sets are printable");
 }
 
 void check_losses(const std::vector<file::Loss>& losses)
 {
     for (const file::Loss& loss : losses) {
         holds(loss.gap.offset_min <= loss.gap.offset_max, "a loss begins before it ends");
-        holds(loss.gap.lost_min <= loss.gap.lost_max, "at least is no more than at most");
+        holds(loss.gap.lost_min <= loss.gap.lost_max, "lost_min is not above lost_max");
     }
 }
 
@@ -109,7 +109,7 @@ void journal(std::span<const std::byte> input)
 {
     const file::JournalContents left = file::parse_journal(std::string(text_of(input)));
     check_losses(left.losses);
-    holds(left.losses.size() <= file::kMostLosses, "what a journal makes of itself has a limit");
+    holds(left.losses.size() <= file::kMostLosses, "the losses of a journal have a limit");
 }
 
 void wav(std::span<const std::byte> input)
@@ -118,12 +118,12 @@ void wav(std::span<const std::byte> input)
     unless_refused<Error>([&] {
         const file::WavHeader header = file::read_wav_header(file.path());
         holds(header.format.sample_bytes != 0, "samples have a size");
-        holds(header.format.sample_rate > 0, "and a rate");
-        holds(header.begin <= header.end && header.end <= input.size(), "they are in the file");
+        holds(header.format.sample_rate > 0, "samples have a rate");
+        holds(header.begin <= header.end && header.end <= input.size(), "samples are in the file");
         const std::size_t stored =
             header.packed24 ? header.format.sample_bytes / 4 * 3 : header.format.sample_bytes;
-        holds(header.samples() * stored == header.end - header.begin, "and are whole");
-        holds_printable(header.remark, "a remark is fit for a terminal");
+        holds(header.samples() * stored == header.end - header.begin, "samples are whole");
+        holds_printable(header.remark, "a remark is printable");
     });
 }
 
@@ -136,7 +136,7 @@ void sigmf_archive(std::span<const std::byte> input)
             return begin <= input.size() && bytes <= input.size() - begin;
         };
         holds(is_inside(archive.meta_begin, archive.meta_bytes), "metadata are in the archive");
-        holds(is_inside(archive.data_begin, archive.data_bytes), "and so are the samples");
+        holds(is_inside(archive.data_begin, archive.data_bytes), "samples are in the archive");
         (void)file::parse_metadata(file::archived_metadata_text(file.path(), archive),
                                    file::archived_metadata_name(file.path(), archive));
     });
@@ -148,11 +148,11 @@ void context(std::span<const std::byte> input)
     unless_refused<Error>([&] {
         for (const DeviceInfo& device : devices("xml:" + file.path())) {
             holds_printable(device.id + device.name + device.label,
-                            "a device's names are fit for a terminal");
+                            "the names of a device are printable");
             for (const BufferInfo& buffer : device.buffers)
                 check_buffer(buffer);
             for (const AttributeInfo& a : device.attributes)
-                holds_printable(a.channel + a.name + a.value + a.error, "so are its attributes");
+                holds_printable(a.channel + a.name + a.value + a.error, "attributes are printable");
         }
     });
 }

@@ -11,17 +11,17 @@
 
 namespace iio_stream::fuzz {
 
-/// One thing that eats foreign bytes. `run` returns or throws Broken; that it neither crashes nor
-/// hangs is the sanitizers' and libFuzzer's business.
+/// One parser of untrusted bytes. `run` returns or throws Broken. The sanitizers and libFuzzer
+/// detect crashes and hangs.
 struct Target {
     const char* name;
     void (*run)(std::span<const std::byte> input);
 };
 
-/// All of them; each .cpp here has the functions that its name says.
+/// Returns all targets. Each .cpp file contains the targets for the input in its name.
 std::span<const Target> targets();
 
-/// A promise that the code under test did not keep.
+/// Thrown if the code under test violates an expected property.
 struct Broken : std::logic_error {
     using std::logic_error::logic_error;
 };
@@ -37,7 +37,7 @@ inline std::string_view text_of(std::span<const std::byte> bytes)
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Calls `parse` and lets the errors pass that it may throw.
+/// Calls `parse` and ignores errors of the type that it is allowed to throw.
 template <typename Refusal, typename Parse>
 void unless_refused(Parse&& parse)
 {
@@ -47,7 +47,8 @@ void unless_refused(Parse&& parse)
     }
 }
 
-/// Takes numbers and pieces off the front of an input; zeros and nothing once it is used up.
+/// Takes numbers and pieces from the front of an input. After its end, numbers are 0 and pieces are
+/// empty.
 class Pieces {
 public:
     explicit Pieces(std::span<const std::byte> bytes) : left_(bytes) {}
@@ -66,7 +67,7 @@ public:
         left_ = left_.subspan(front.size());
         return front;
     }
-    /// As long as its first two bytes say.
+    /// Takes a length of two bytes, and then a piece of that length.
     std::span<const std::byte> sized_piece() { return piece(number(2)); }
 
 private:

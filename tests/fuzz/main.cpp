@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// libFuzzer's entry: the target is the first argument's, "--target=NAME", which libFuzzer passes
-// over.
+// The entry point for libFuzzer. The argument "--target=NAME" selects the target; libFuzzer ignores
+// it.
 #include "fuzz/fuzz.hpp"
 
 #include <cstdio>
@@ -35,6 +35,6 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv)
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
-    g_target->run(std::as_bytes(std::span(data, size))); // what is Broken ends the program
+    g_target->run(std::as_bytes(std::span(data, size))); // a Broken exception ends the program
     return 0;
 }

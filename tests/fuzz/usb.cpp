@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What comes over the cable, message by message.
+// Data from the cable, message by message.
 #include "fuzz/usb.hpp"
 
 #include "core/base/text.hpp"
@@ -24,7 +24,8 @@ bool is_printable(const std::string& text)
     return detail::printable(text) == text;
 }
 
-/// With a checksum that is right, whatever else is not: a fuzzer does not guess one.
+/// Decodes a header after its checksum was corrected, because a fuzzer cannot guess a checksum.
+/// Everything else can be invalid.
 std::optional<framing::Header> decode_forged(std::span<const std::byte> bytes)
 {
     std::array<std::byte, framing::kHeaderBytes> forged{};
@@ -42,14 +43,14 @@ void check_shape(const framing::StreamShape& shape)
     holds(shape.wire_bytes >= shape.format.sample_bytes, "a block has room for a sample");
     holds(shape.wire_bytes <= std::size_t{1} << 30, "a block fits into memory");
     holds(shape.format.sample_rate >= 0 && std::isfinite(shape.format.sample_rate),
-          "a rate is a number");
-    holds(is_printable(shape.source), "the source's name is fit for a terminal");
+          "a rate is finite and not negative");
+    holds(is_printable(shape.source), "the name of a source is printable");
     holds(is_printable(shape.tuning.antenna) && is_printable(shape.tuning.hardware),
-          "so are the radio's words");
+          "the strings of a radio are printable");
     for (const Channel& channel : shape.format.channels)
-        holds(is_printable(channel.id), "so is a channel's name");
+        holds(is_printable(channel.id), "the name of a channel is printable");
     for (const std::string& attribute : shape.attributes)
-        holds(is_printable(attribute), "so is an attribute's");
+        holds(is_printable(attribute), "the name of an attribute is printable");
 }
 
 void check_header(std::span<const std::byte> input)
@@ -61,15 +62,15 @@ void check_header(std::span<const std::byte> input)
     std::array<std::byte, framing::kHeaderBytes> bytes;
     header->encode(bytes);
     const auto again = framing::Header::decode(bytes);
-    holds(again.has_value(), "what was read can be written");
+    holds(again.has_value(), "a decoded header can be encoded");
     holds(again->sample_index == header->sample_index && again->sequence == header->sequence &&
               again->time_ns == header->time_ns && again->flags == header->flags &&
               again->valid_bytes == header->valid_bytes && again->checksum == header->checksum &&
               again->loss.has_value() == header->loss.has_value(),
-          "and is read as it was");
-    holds(header->sample_index <= framing::kLastIndex, "an index leaves room for what follows");
+          "an encoded header decodes to the same values");
+    holds(header->sample_index <= framing::kLastIndex, "an index leaves room for later samples");
     const auto behind = framing::seen_from_behind(header->loss, header->valid_bytes);
-    holds(!behind || behind->offset_min <= behind->offset_max, "a loss seen from behind is one");
+    holds(!behind || behind->offset_min <= behind->offset_max, "a loss begins before it ends");
 }
 
 void check_arrivals(std::span<const std::byte> input)
@@ -99,31 +100,31 @@ void check_arrivals(std::span<const std::byte> input)
         const BlockInfo block = sequence_tracker.next(*header, {}, false);
         holds(block.position == samples, "blocks follow each other");
         holds(block.sample_index >= last, "an index never goes back");
-        holds(block.sample_index < std::uint64_t{1} << 63, "nor wraps");
+        holds(block.sample_index < std::uint64_t{1} << 63, "an index never wraps");
         samples += header->valid_bytes / kSample;
         last = block.sample_index + header->valid_bytes / kSample;
         for (std::size_t i = 0; i < block.gap_count; ++i) {
             const Gap& gap = block.gaps[i];
             holds(gap.offset_min <= gap.offset_max, "a gap begins before it ends");
-            holds(gap.offset_min <= samples, "in what has arrived");
-            holds(gap.lost_min <= gap.lost_max, "at least is no more than at most");
+            holds(gap.offset_min <= samples, "a gap begins among the samples that arrived");
+            holds(gap.lost_min <= gap.lost_max, "lost_min is not above lost_max");
         }
     }
     for (const Gap& gap : sequence_tracker.left())
-        holds(gap.lost_min <= gap.lost_max, "at least is no more than at most, at the end too");
+        holds(gap.lost_min <= gap.lost_max, "lost_min is not above lost_max at the end");
 }
 
 void check_info(std::span<const std::byte> input)
 {
     unless_refused<Error>([&] {
         const framing::PeerInfo info = framing::parse_info(std::string(text_of(input)), "input");
-        holds(is_printable(info.version), "a version is fit for a terminal");
+        holds(is_printable(info.version), "a version is printable");
         for (const auto* shape : {&info.to_host, &info.to_board})
             if (*shape)
                 check_shape(**shape);
         const framing::PeerInfo again = framing::parse_info(framing::info_json(info, {}), "again");
         holds(again.to_host.has_value() == info.to_host.has_value(),
-              "it is read as it was written");
+              "an info parses back to itself");
         if (info.to_host)
             framing::check_same_shape(*again.to_host, *info.to_host, "board");
     });
@@ -133,7 +134,7 @@ void check_event(std::span<const std::byte> input)
 {
     const auto news = usb::parse_board_event(text_of(input));
     holds(!news || (is_printable(news->event) && is_printable(news->text)),
-          "an event is fit for a terminal");
+          "an event is printable");
 }
 
 void check_attribute(std::span<const std::byte> input)
@@ -142,15 +143,14 @@ void check_attribute(std::span<const std::byte> input)
     unless_refused<Error>([&] { (void)usb::AttributeAllowlist::parse(text); });
     try {
         const std::string value = usb::value_of(text, "gain");
-        holds(detail::printable(value, detail::Lines::many) == value,
-              "a value is fit for a terminal");
+        holds(detail::printable(value, detail::Lines::many) == value, "a value is printable");
     } catch (const Error& error) {
-        holds(is_printable(error.what()), "so is an error");
-        holds(is_printable(error.hint()), "and its way out");
+        holds(is_printable(error.what()), "an error is printable");
+        holds(is_printable(error.hint()), "a hint is printable");
     }
 }
 
-// What another iio-stream says over TCP.
+// Messages of another iio-stream over TCP.
 void check_tcp(std::span<const std::byte> input)
 {
     unless_refused<Error>(
@@ -166,7 +166,7 @@ void check_tcp(std::span<const std::byte> input)
                 return;
         }
     } catch (const Error& error) {
-        holds(is_printable(error.what()), "what a stranger says is fit for a terminal");
+        holds(is_printable(error.what()), "the text of a foreign peer is printable");
     }
 }
 

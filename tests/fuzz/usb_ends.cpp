@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Either end of the cable against the other, which does as the input says.
+// Either end of the cable, with a peer whose behavior the input determines.
 #include "framing/crc32c.hpp"
 #include "framing/info.hpp"
 #include "fuzz/usb.hpp"
@@ -20,7 +20,7 @@ namespace {
 
 using test::UsbSend;
 
-constexpr std::size_t kMostSteps = 64; ///< of one input: what it finds has to be found soon
+constexpr std::size_t kMostSteps = 64; ///< per input, so that faults are found soon
 
 framing::StreamShape ramp_shape()
 {
@@ -37,7 +37,7 @@ std::uint32_t zeros_checksum()
     return crc;
 }
 
-/// A header that passes for one, with the input's numbers.
+/// Returns a header with numbers from the input. encode() gives it a correct checksum.
 framing::Header forged_header(Pieces& input)
 {
     framing::Header h;
@@ -55,7 +55,7 @@ framing::Header forged_header(Pieces& input)
         h.loss = {static_cast<std::int64_t>(input.number(8)),
                   static_cast<std::int64_t>(input.number(8)), input.number(8), input.number(8),
                   static_cast<Evidence>(kind % 4)};
-    if (kind % 16 > 8) // of zeros, or of nothing that comes
+    if (kind % 16 > 8) // the checksum of zeros, or of data that is never sent
         h.checksum =
             kind % 16 > 10 ? zeros_checksum() : static_cast<std::uint32_t>(input.number(4));
     return h;
@@ -66,7 +66,8 @@ std::vector<std::byte> copied(std::span<const std::byte> bytes)
     return {bytes.begin(), bytes.end()};
 }
 
-/// A board that sends what the input says, and then the end for as long as anybody asks.
+/// A board whose messages come from the input. After the last message, it sends the end whenever
+/// the host requests more.
 class HostileBoard {
 public:
     explicit HostileBoard(Pieces input) : input_(input) {}
@@ -114,7 +115,7 @@ private:
     std::size_t steps_ = 0;
 };
 
-/// The board's own part in a conversation about nothing.
+/// The board's side of a conversation without samples.
 class QuietEnd final : public usb::FunctionEnd {
 public:
     QuietEnd() { shape_.attributes = {"frequency", "attr.phy/gain"}; }
@@ -127,7 +128,7 @@ public:
     const framing::StreamShape& shape() const override { return shape_; }
     std::optional<std::string> attribute(std::size_t number) override
     {
-        holds(number < shape_.attributes.size(), "only what is allowed is asked for");
+        holds(number < shape_.attributes.size(), "only allowed attributes are read");
         if (++asked_ % 2 == 0)
             return std::nullopt;
         return "{\"value\":\"1\"}";
@@ -135,8 +136,8 @@ public:
     bool can_set_attribute() const override { return true; }
     void set_attribute(std::size_t number, const std::string& value) override
     {
-        holds(number < shape_.attributes.size(), "only what is allowed is set");
-        holds(!value.empty() && value.size() <= usb::kLongestValue, "a value has some characters");
+        holds(number < shape_.attributes.size(), "only allowed attributes are set");
+        holds(!value.empty() && value.size() <= usb::kLongestValue, "a value has a valid length");
     }
     std::string stats_json() const override { return "{}"; }
 
@@ -151,7 +152,7 @@ usb_functionfs_event forged_event(Pieces& input)
     event.type = static_cast<std::uint8_t>(input.number(1) % 9);
     const auto setup = input.piece(sizeof event.u.setup);
     std::memcpy(&event.u.setup, setup.data(), setup.size());
-    if (input.number(1) % 4 != 0) // one that is meant for us
+    if (input.number(1) % 4 != 0) // an event for this function
         event.u.setup.bRequestType =
             static_cast<std::uint8_t>((event.u.setup.bRequestType & 0x80U) | 0x41U);
     return event;
@@ -176,12 +177,12 @@ void usb_board(std::span<const std::byte> input)
         config.timeout = std::chrono::seconds(1);
         const Summary summary = test::run(config);
         const GapTotals& gaps = summary.stats.gaps;
-        holds(gaps.lost_min <= gaps.lost_max, "at least is no more than at most");
-        holds(gaps.lost_min < std::uint64_t{1} << 63, "no board has lost as much");
-        holds(summary.produced_samples() >= summary.stats.samples, "the sum has room");
+        holds(gaps.lost_min <= gaps.lost_max, "lost_min is not above lost_max");
+        holds(gaps.lost_min < std::uint64_t{1} << 63, "the losses of a board have a limit");
+        holds(summary.produced_samples() >= summary.stats.samples, "the sum does not overflow");
         std::uint64_t next = 0;
         for (const BlockInfo& block : sink.log->infos) {
-            holds(block.sample_index >= next, "indices go on");
+            holds(block.sample_index >= next, "indices never go back");
             next = block.sample_index + block.bytes / 4;
         }
         (void)to_json(summary);
@@ -192,7 +193,7 @@ void usb_host(std::span<const std::byte> input)
 {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0)
-        throw std::runtime_error("there is no socket");
+        throw std::runtime_error("no socket is available");
     const sys::UniqueFd host(ends[0]);
     usb::Function function("/nowhere", sys::UniqueFd(ends[1]));
     QuietEnd to_host, to_board;
