@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a processor computes of an archive: tests/bench/archive_compute.py, with the Python of build/venv
+"""Measures computations on archives: tests/bench/archive_compute.py [PARTS], with the Python of build/venv
 
-Opens a folder of PARTS parts (10,000) that were copied from one, also by its index, and computes power() and spectrogram() of 1 GiB of
-noise in one process. Prints wall and processor time: read it beside the machine that it was run on.
+Opens a folder of PARTS (10,000) copies of one part, with and without its index. Then computes power() and
+spectrogram() of 1 GiB of noise in one process. Prints the wall time and the processor time, which depend on
+the machine.
 """
 import pathlib
 import subprocess

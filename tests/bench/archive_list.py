@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""How long `iio-stream archive list` takes for a folder of many parts: tests/bench/archive_list.py [PARTS] [COMMAND]
+"""Measures `iio-stream archive list` for many parts: tests/bench/archive_list.py [PARTS] [COMMAND]
 
-PARTS of 16 samples each, 100,000 by itself, copied from one that COMMAND (build/iio-stream) records. Prints the wall
-and processor time of three runs, of `archive index`, and of three of `archive list --indexed`: read it beside the
-machine that it was run on.
+COMMAND (build/iio-stream) records a part of 16 samples, which is copied PARTS (100,000) times. Prints the
+wall time and the processor time of three runs of `archive list`, one of `archive index`, and three of
+`archive list --indexed`. The results depend on the machine.
 """
 import json
 import pathlib

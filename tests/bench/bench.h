@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the yardstick programs have in common. They are meant to be read in one go: no error is
-// recovered from, and nothing is freed but by exiting.
+// The common code of the benchmark programs. They are short: they do not recover from errors, and
+// they free resources only by exiting.
 #pragma once
 
 #include <errno.h>
@@ -40,7 +40,7 @@ static inline long long now_ns(void)
     return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
-/// `device` is "iio:device0".
+/// `device` is a name such as "iio:device0".
 static inline void set_attribute(const char *device, const char *name, const char *value)
 {
     char path[256];

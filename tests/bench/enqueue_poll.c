@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The yardstick: the least that a program can do to keep an IIO buffer's DMABUFs turning.
+// The reference measurement: the minimum that a program must do to keep the DMABUFs of an IIO
+// buffer in use.
 //
 //   enqueue-poll DEVICE BLOCK_BYTES BLOCKS TURNS [status]
 //
-// prints the nanoseconds (instructions, if the lab runs with --icount) from enabling the buffer
-// to the last block's end. BLOCKS DMABUFs from the system heap are filled TURNS times in all. It only
-// enqueues and polls: a block that failed is taken for a good one. With `status` each block's fence
-// is exported when it is enqueued and asked when it ended, the only way to know.
+// Prints the nanoseconds (instructions, if the lab runs with --icount) from enabling the buffer to
+// the end of the last block. BLOCKS DMABUFs from the system heap are filled TURNS times in total.
+// The program only enqueues and polls, so it does not notice failed blocks. With `status`, it
+// exports the fence of each block when it enqueues the block, and reads the fence's status when the
+// block has ended. This is the only way to detect a failed block.
 #include "bench.h"
 
 #include <poll.h>

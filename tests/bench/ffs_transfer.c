@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The yardstick of a block over USB: the TRANSFERs of a FunctionFS endpoint alone.
+// The reference measurement for a block over USB: only the TRANSFERs of a FunctionFS endpoint.
 //
 //   ffs-transfer MOUNT UDC_FILE CONTROLLER BLOCK_BYTES BLOCKS TURNS [whole]
 //
-// prints the nanoseconds (instructions, if the lab runs with --icount) of TURNS TRANSFERs of BLOCKS
-// DMABUFs from the system heap. The gadget must be made (iio-stream gadget up), and the controller's
-// knob `blackhole` set, so that each is complete at once. With `whole` each block has what a stream
-// cannot do without: a header ahead of it (100 bytes by AIO: write() would wait for the host), a look at
-// ep0 (behind an unread UNBIND the next ioctl is an oops), and its fence's status.
+// Prints the nanoseconds (instructions, if the lab runs with --icount) of TURNS TRANSFERs of BLOCKS
+// DMABUFs from the system heap. The gadget must exist (iio-stream gadget up), and the controller's
+// option `blackhole` must be set, so that each transfer completes at once. With `whole`, each block
+// includes the steps that a stream cannot omit: a header before the block (100 bytes by AIO,
+// because write() would wait for the host), a poll of ep0 (after an unread UNBIND, the next ioctl
+// causes a kernel oops), and the status of the block's fence.
 #include "bench.h"
 
 #include <linux/aio_abi.h>
@@ -79,7 +80,8 @@ static void wait_until_enabled(int ep0)
     } while (event.type != FUNCTIONFS_ENABLE);
 }
 
-// What completes does so on a kernel thread, which may be late; it is taken now and then.
+// Requests complete on a kernel thread, which can be late. The program collects completions from
+// time to time.
 static void send_header(int endpoint, long turn)
 {
     enum { kHeaders = 128 };
@@ -104,7 +106,7 @@ static void look_for_news(int ep0)
 {
     struct usb_functionfs_event event;
     if (read(ep0, &event, sizeof event) >= 0 || errno != EAGAIN) {
-        fprintf(stderr, "the host has interrupted\n");
+        fprintf(stderr, "the host has interrupted the transfer\n");
         exit(1);
     }
 }

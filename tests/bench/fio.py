@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""CPU seconds per GiB written or read, beside fio's: the same engine, block size, depth and file.
+"""Compares iio-stream with fio by the CPU seconds per GiB that each writes or reads.
 
     tests/bench/fio.py FOLDER [--read] [--size MiB] [--pairs N] [--block MiB] [--depth N]
 
-Pairs are interleaved (A B, B A, …) and each figure is a median: a shared machine is noisy. All is past the
-page cache. Both write the same file, empty of data and with its room reserved: for fio before it starts, while
-a recording, which never writes over an older one, reserves it itself, which counts. Both read the same file,
-written before. What is counted is what each says of its own work, without its start. fio is Debian's
-(apt-get install fio).
+Both programs use the same engine, block size, depth and file. Pairs are interleaved (A B, B A, …) and each
+number is a median, because a shared machine is noisy. All runs use direct I/O. The file to be written is
+empty, but its space is reserved. For fio, this script reserves the space in advance. A recording never
+overwrites an older one in place, so iio-stream reserves the space itself, and that time is included. Both
+programs read the same existing file. The CPU times are those that each program reports for its own work,
+excluding its startup. fio is the Debian package (apt-get install fio).
 """
 import argparse
 import json
@@ -45,7 +46,7 @@ def ours(file, engine, options):
 
 
 def source_alone(options):
-    """Of ours, what making the samples costs (a word in each 4 KiB), which fio does not."""
+    """Returns the CPU seconds for generating the samples (one word per 4 KiB), which fio does not do."""
     summary = output_of([COMMAND, "bench", "sim:", "pattern=stamp", "rate=0", "null:", "--block-size",
                          f"{options.block}Mi", "--blocks", 2 * options.depth, "--bytes", f"{options.size}Mi",
                          "--json"])
@@ -95,7 +96,7 @@ def main():
     print(f"{version}, Linux {platform.release()}, {options.size} MiB in blocks of {options.block} MiB, "
           f"{options.depth} in flight, {options.pairs} pairs; CPU seconds per GiB "
           f"{'read' if options.read else 'written'}\n")
-    print("| engine | iio-stream | of it the source | fio | ratio |\n|---|---|---|---|---|")
+    print("| engine | iio-stream | source alone | fio | ratio |\n|---|---|---|---|---|")
     file = pathlib.Path(options.folder) / "iio-stream.bench.ci16"
     output_of([COMMAND, "record", "sim:", "pattern=stamp", "rate=0", file, "--bytes", f"{options.size}Mi",
                "--json"])

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Many recorders and one store: tests/bench/fleet.py [RECORDERS] [SECONDS]
+"""Measures many recorders with one store: tests/bench/fleet.py [RECORDERS] [SECONDS]
 
-RECORDERS (200) processes of build/iio-stream record `sim:` for SECONDS (60), in parts of 256 KiB that go to one
-versitygw on this machine and stay nowhere else (archive=, keep=none). Then every sample of each is looked for in the
-store. Prints what was done, and by how much processor time: read it beside the machine that it was run on.
+RECORDERS (200) processes of build/iio-stream record `sim:` for SECONDS (60), in parts of 256 KiB. The parts
+go to one versitygw on this machine and are kept nowhere else (archive=, keep=none). Then the program checks
+that the store has each sample of each recorder. Prints the work done and its processor time, which depend
+on the machine.
 """
 import json
 import os
@@ -37,19 +38,19 @@ def started(number, folder):
 
 
 def seconds_of(pid):
-    """Processor time that a process has had."""
+    """Returns the processor time that a process has used."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def most_memory(pid):
-    """MiB, so far."""
+    """Returns the peak memory of a process so far, in MiB."""
     lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) >> 10
 
 
 def check(number, summary, objects):
-    """Each sample once, in place."""
+    """Checks that the store has each sample once, in its place."""
     assert summary["gaps"]["certain"] == summary["sinks"][0]["dropped_samples"] == 0, summary
     archive = summary["sinks"][0]["report"]["archive"]
     assert archive["stored"] == archive["parts"], summary
@@ -84,8 +85,8 @@ with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patc
     own = spent.ru_utime + spent.ru_stime - before.ru_utime - before.ru_stime
     print(f"{RECORDERS} recorders, {SECONDS} s at {RATE} S/s: {samples} samples in {parts} parts, all in the store; "
           f"{sum(one['retries'] for one in archives)} retries")
-    print(f"{wall:.1f} s until the last one had ended, the longest wait for the store "
+    print(f"{wall:.1f} s until the last recorder ended; the longest wait for the store "
           f"{max(one['closing_seconds'] for one in summaries):.1f} s")
-    print(f"processor time: {own:.1f} s of the recorders ({1000 * own / parts:.1f} ms a part), {store_seconds:.1f} s of the "
-          f"store ({1000 * store_seconds / parts:.1f} ms a part); no recorder had more than {memory} MiB")
+    print(f"processor time: {own:.1f} s by the recorders ({1000 * own / parts:.1f} ms per part), {store_seconds:.1f} s by the "
+          f"store ({1000 * store_seconds / parts:.1f} ms per part); no recorder used more than {memory} MiB")
     print(f"list: {list_seconds:.2f} s for {found['parts']} parts")

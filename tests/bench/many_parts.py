@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A recording of very many parts, for what measures archives."""
+"""Makes a recording of very many parts, for the measurements of archives."""
 import datetime
 import json
 
@@ -7,7 +7,10 @@ RATE = 1e6
 
 
 def copies(seed, parts, samples):
-    """The folder of `seed`, a .sigmf-meta, then holds `parts` copies of its `samples`, one after another, at RATE."""
+    """Replaces the files in the folder of `seed`, a .sigmf-meta file, with copies of its `samples` samples.
+
+    There are `parts` copies, which follow each other in time, at RATE.
+    """
     words, data = json.loads(seed.read_text()), seed.with_suffix(".sigmf-data").read_bytes()
     for file in seed.parent.iterdir():
         file.unlink()

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Takes blocks from a source and looks into each, the loop that Python's is compared with:
+// Takes blocks from a source and accesses each one. The loop in Python is compared with this loop.
 //
 //     reader SOURCE BLOCK_BYTES BLOCKS TURNS
 //
-// Prints the nanoseconds from the end of the first block's turn to the stream's end.
+// Prints the nanoseconds from the end of the first block to the end of the stream.
 #include <iio_stream/reader.hpp>
 
 #include <chrono>
