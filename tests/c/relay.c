@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The C header at work, as C99: blocks of a source to a sink.
+ * Uses the C header as C99: passes blocks from a source to a sink.
  *
  *     relay SOURCE SINK SAMPLES
  *
- * Prints "SAMPLES LOST" and "GAPS"; on stderr what failed, with exit status 1.
+ * Prints "SAMPLES LOST GAPS". If a call fails, prints the error on stderr and exits with status 1.
  */
 #include <iio_stream/iio_stream.h>
 
