@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Compiles only if our definitions are the kernel's own; IIO_HEADER is its linux/iio/buffer.h,
-// FFS_HEADER its linux/usb/functionfs.h and URING_HEADER its linux/io_uring.h.
+// Compiles only if our definitions match the kernel's. IIO_HEADER is the kernel's
+// linux/iio/buffer.h, FFS_HEADER its linux/usb/functionfs.h, and URING_HEADER its linux/io_uring.h.
 #include "uapi/functionfs.hpp"
 #include "uapi/iio_buffer.hpp"
 #include "uapi/io_uring.hpp"

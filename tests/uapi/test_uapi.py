@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""src/uapi against the headers of the kernel package that the lab runs."""
+"""Compares src/uapi with the headers of the kernel package that the lab uses."""
 import pathlib
 import re
 import subprocess
@@ -12,13 +12,14 @@ sys.path.insert(0, str(ROOT / "script" / "lab"))
 import amd64  # noqa: E402
 import kernel  # noqa: E402
 
-# No header of a mainline kernel has Analog Devices' blocks: tests/unit/sys/test_uapi.cpp pins them.
+# No header of a mainline kernel contains the blocks of Analog Devices: tests/unit/sys/test_uapi.cpp pins
+# them.
 OURS = sorted(path for path in (ROOT / "src" / "uapi").glob("*.hpp") if path.name != "iio_blocks.hpp")
 
 
 @pytest.fixture(scope="module")
 def headers():
-    """The kernel's own ones, from Debian's newest 6.12."""
+    """The kernel's own headers, from the newest 6.12 package of Debian."""
     include = kernel.kernel("6.12", amd64.Machine()) / "headers" / "src"
     found = {}
     for name, path in ("IIO", "iio/buffer.h"), ("FFS", "usb/functionfs.h"), ("URING", "io_uring.h"):
@@ -33,12 +34,12 @@ def compare(headers):
          ROOT / "tests" / "uapi" / "compare.cpp"], capture_output=True, text=True, check=False)
 
 
-def test_our_definitions_are_the_kernels(headers):
+def test_our_definitions_match_the_kernels_headers(headers):
     result = compare(headers)
     assert result.returncode == 0, result.stderr
 
 
-def test_every_definition_of_ours_is_compared():
+def test_each_of_our_definitions_is_compared():
     names = set()
     for path in OURS:
         names |= set(re.findall(r"\b(k(?:Iio|Ffs|Uring)\w+) =", path.read_text()))
@@ -57,7 +58,7 @@ def test_every_definition_of_ours_is_compared():
     ("FFS", "'g', 133", "'g', 130"), ("FFS", "__u64 length", "__u32 length"),
     ("FFS", "int fd;\n\t__u32 flags;", "__u32 flags;\n\tint fd;"),
     ("URING", "REPORT_USAGE\t(1U << 3)", "REPORT_USAGE\t(1U << 2)"), ("URING", "(1U << 31)", "(1U << 30)")])
-def test_a_difference_is_found(headers, tmp_path, which, old, new):
+def test_a_difference_is_detected(headers, tmp_path, which, old, new):
     text = headers[which].read_text()
     assert old in text
     other = tmp_path / headers[which].name
