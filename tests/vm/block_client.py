@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""A program that streams through legacy blocks by a buffer's own file, as libiio 1.x does: it closes the device's file.
+"""A program that streams legacy blocks through the file of a buffer, as libiio 1.x does: it closes the
+device's file.
 
     block_client.py DEVICE-NAME SECONDS
 
-Prints the samples it has received and those that were missing in the simulator's ramp, as JSON.
+Prints, as JSON, the number of samples that it received and the number that was missing in the simulator's
+ramp.
 """
 import fcntl
 import json
@@ -26,7 +28,7 @@ def folder(name):
 
 
 def open_buffer(device):
-    """The buffer's file; the device's is closed again."""
+    """Opens the device, and returns the buffer's file. The device's own file is closed again."""
     fd = os.open(f"/dev/{device.name}", os.O_RDWR | os.O_NONBLOCK)
     index = bytearray(struct.pack("<i", 0))
     fcntl.ioctl(fd, GET_FD, index)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of real boards share: the devices of a context that have scan elements, and the samples that
-the simulator makes of them (docs/simulator.md, "lanes"), worked out from the scan types alone."""
+"""Shared by the tests of real boards: the devices of a context that have scan elements, and the samples that
+the simulator makes for them (docs/simulator.md, "lanes"), derived from the scan types alone."""
 import array
 import os
 import re
@@ -33,11 +33,11 @@ class Element:
 
     @property
     def is_plain(self):
-        """Whether SigMF has a datatype for it without conversion."""
+        """Whether SigMF has a datatype for the channel without conversion."""
         return self.order == "little" and self.shift == 0 and self.bytes in (1, 2, 4)
 
     def lane(self, scan):
-        """The value that a core sends in its scan of that number."""
+        """Returns the value that a core sends in the scan with this number."""
         value = self.index << self.bits - 4 | scan % (1 << self.bits - 4)
         value %= 1 << self.bits
         return value - (1 << self.bits) if self.signed and value >> self.bits - 1 else value
@@ -62,7 +62,8 @@ class Scan:
                            if a.get("value") and a.get("name") != "label"}
 
     def _pairs(self, tones):
-        """A core says what is I and Q by modifiers, or its transmitter does by the names of its tones."""
+        """Returns the I/Q pairs: modifiers in the channels' names mark them, or the names of the
+        transmitter's tones."""
         names = [element.name for element in self.elements]
         if any(name.endswith(("_i", "_q")) for name in names):
             return [(f"{name[:-2]}_i", f"{name[:-2]}_q") for name in names if name.endswith("_i")]
@@ -73,16 +74,17 @@ class Scan:
 
     @property
     def dma(self):
-        """Whether there is a DMA core behind it, whose pattern and counts are in debugfs."""
+        """Whether the device has a DMA core, whose pattern and counts are in debugfs."""
         return (DEBUG / self.name).exists()
 
     @property
     def channels(self):
-        """Those that carry samples."""
+        """The channels that carry samples."""
         return [element.name for element in self.elements if element.name != "timestamp"]
 
     def selections(self):
-        """All channels, each single one, each I/Q pair; without repeats. In the short run the last of each."""
+        """Returns all channels together, each single channel and each I/Q pair, without repeats. The short
+        run only takes the last channel and the last pair."""
         some = slice(counts.pick(-1, None), None)
         wanted = [self.channels, *([name] for name in self.channels[some]), *(list(pair) for pair in self.pairs[some])]
         return [chosen for number, chosen in enumerate(wanted) if chosen not in wanted[:number]]
@@ -91,7 +93,7 @@ class Scan:
         return [element for element in self.elements if element.name in names]
 
     def is_complex(self, names):
-        """Whether these channels are nothing but whole pairs."""
+        """Returns whether these channels consist of complete I/Q pairs."""
         return bool(self.pairs) and list(names) == [n for pair in self.pairs for n in pair if n in names] and \
             all((i in names) == (q in names) for i, q in self.pairs)
 
@@ -101,7 +103,8 @@ class Scan:
 
 
 def scans(board):
-    """The devices of a board that have scan elements. The chips whose tones are called TX1_I… have I and Q."""
+    """Returns the devices of a board that have scan elements. Chips whose tones are called TX1_I… have I/Q
+    pairs."""
     return scans_of(xml.etree.ElementTree.fromstring(boards.text(board)))
 
 
@@ -114,24 +117,24 @@ def scans_of(tree):
 
 
 def devices(names=NAMES):
-    """[(board, device)] of those boards."""
+    """Returns [(board, device)] for these boards."""
     return [(board, scan.name) for board in names for scan in scans(board)]
 
 
 def loaded(board, device, **parameters):
-    """The device of a board that has just been loaded."""
+    """Loads a board, and returns one of its devices."""
     load(board, **parameters)
     return next(scan for scan in scans(board) if scan.name == device)
 
 
 def is_ramp(data):
-    """Read as 64-bit words it counts."""
+    """Returns whether the data, read as 64-bit words, count from 0."""
     words = array.array("Q", data[:len(data) // 8 * 8])
     return len(words) > 0 and all(word == number for number, word in enumerate(words))
 
 
 def lanes(elements, data):
-    """A scan's values for each scan, where each element is at a multiple of its own size."""
+    """Returns the values of each scan. In a scan, each element is aligned to its own size."""
     at, places = 0, []
     for element in elements:
         at = -(-at // element.bytes) * element.bytes
@@ -150,6 +153,6 @@ def are_lanes(elements, data):
 
 
 def note(record_property, board, device, *ran):
-    """What ran, for the table in docs/boards.md: script/boards reads it from the results of pytest."""
+    """Records what ran for the table in docs/boards.md, which script/boards makes from pytest's results."""
     record_property(f"board {board}/{device}", " ".join(ran))
     record_property("kernel", os.uname().release)

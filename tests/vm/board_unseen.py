@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Contexts of boards that no one has: random names, labels, formats and counts of channels."""
+"""Contexts of boards that do not exist: random names, labels, formats and numbers of channels."""
 import random
 import xml.etree.ElementTree as tree
 
-RADIO = "quux9"  # its front end, by the name's stem
+RADIO = "quux9"  # the stem of the name identifies its front end
 FORMATS = ["le:U14/16>>0", "le:S14/16>>2", "be:S24/32>>8", "be:U12/16>>4", "le:s20/32>>0", "le:u16/16>>0", "be:s16/16>>0"]
 
 
@@ -43,7 +43,8 @@ def _front_end(device):
 
 
 def context(seed):
-    """An ADC with I/Q pairs before a front end, one with real channels, a DAC, and a slow converter."""
+    """Returns a context with an ADC with I/Q pairs behind a front end, an ADC with real channels, a DAC, and
+    a slow converter."""
     chance = random.Random(seed)
     root = tree.Element("context", name="local", description=f"unseen {seed}")
     _front_end(_device(root, 0, f"{RADIO}-phy"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Contexts of real boards, as libiio wrote them down there: what the lab's boards must show."""
+"""Contexts that libiio wrote on real boards: the lab's boards must show the same."""
 import os
 import re
 import xml.etree.ElementTree
@@ -10,14 +10,15 @@ NAMES = sorted(path.stem for path in FOLDER.glob("*.xml"))
 
 
 def text(name):
-    """A context as the XML that a parser takes."""
+    """Returns a board's context as XML text for a parser."""
     data = (FOLDER / f"{name}.xml").read_bytes()
     whole = data.decode("utf-16" if data[:2] == b"\xff\xfe" else "utf-8")
     return whole[whole.rindex("<context "):]
 
 
 def values(name):
-    """{(device, attribute's file): value} of what the kernel's files show; None if the board refused to tell."""
+    """Returns {(device, attribute's file): value} of the kernel's files. The value is None if the board
+    refused to read it."""
     found = {}
     for device in xml.etree.ElementTree.fromstring(text(name)).iter("device"):
         for owner in [device, *device.iter("channel")]:
@@ -30,5 +31,5 @@ def values(name):
 
 
 def lines(value):
-    """A value of several lines: in XML a line's end is a space."""
+    """Normalizes a value of several lines, because a line's end is a space in XML."""
     return re.sub(r"\s+", " ", value).strip()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The faults that `iio-stream check` must find: what is wrong, the check that fails, and what its text names."""
+"""The faults that `iio-stream check` must find. Each has a cause, the check that fails, and a pattern of its
+text."""
 import contextlib
 import pathlib
 import subprocess
@@ -21,16 +22,16 @@ SHIM = pathlib.Path("/tmp/fault_shim.so")
 @dataclass
 class Fault:
     name: str
-    check: str       # that fails
-    text: str        # a pattern that its text has
+    check: str       # the check that fails
+    text: str        # a pattern that the check's text matches
     device: str = ADC
-    sim: dict = field(default_factory=dict)      # the simulator's parameters
-    knobs: dict = field(default_factory=dict)    # of the device, before the check
-    shim: dict = field(default_factory=dict)     # variables of fault_shim.c
-    words: str = ""                              # more arguments
+    sim: dict = field(default_factory=dict)      # parameters of the simulator
+    knobs: dict = field(default_factory=dict)    # settings of the device before the check
+    shim: dict = field(default_factory=dict)     # environment variables of fault_shim.c
+    words: str = ""                              # additional arguments
     around: object = contextlib.nullcontext      # a context manager in which the check runs
-    prefix: tuple = ()                           # words before the command
-    leaves_dmabufs: bool = False                 # in the kernel
+    prefix: tuple = ()                           # arguments before the command
+    leaves_dmabufs: bool = False                 # whether the kernel leaks DMABUFs
     status: int = 1
 
     def __str__(self):
@@ -39,7 +40,7 @@ class Fault:
 
 @contextlib.contextmanager
 def over(path, other):
-    """Another file in place of one, as for all programs."""
+    """Bind-mounts another file over `path`, for all programs."""
     subprocess.run(["mount", "--bind", str(other), str(path)], check=True)
     try:
         yield
@@ -55,7 +56,7 @@ def text_over(path, text):
 
 @contextlib.contextmanager
 def meanwhile(condition, action):
-    """Does something once, as soon as something is so."""
+    """Calls `action` once, as soon as `condition` is true."""
     over_ = threading.Event()
 
     def look():
@@ -105,7 +106,7 @@ def test_mode(mode):
 
 
 def bad_delay():
-    """The interface's delay is out of its good range, so that words arrive wrong."""
+    """Sets the interface's delay outside its good range, so that words arrive corrupted."""
     debugfs("ad9467", "backend0/direct_reg_access", "0x800 0x1f")
     return contextlib.nullcontext()
 
@@ -130,7 +131,7 @@ def slow_is_left_enabled():
 
 @contextlib.contextmanager
 def bad_scan_type(text):
-    """In both folders that the kernel has for it."""
+    """Replaces the scan type in both folders of the kernel."""
     with text_over(iio_dir(ADC) / "buffer0/in_voltage0_i_type", text), \
             text_over(iio_dir(ADC) / "scan_elements/in_voltage0_i_type", text):
         yield
@@ -147,7 +148,7 @@ FAULTS = [
     Fault("no-permission", "permissions", "Permission denied.*udev", prefix=AS_NOBODY),
     # 2xx: contexts
     Fault("scan-type", "formats", "not understood.*le:s99/16", around=lambda: bad_scan_type("le:s99/16>>0\n")),
-    Fault("rate-is-no-number", "settings", "reads 'fast', which is not a number",
+    Fault("rate-is-not-a-number", "settings", "reads 'fast', which is not a number",
           around=lambda: text_over(iio_dir(ADC) / "sampling_frequency", "fast\n")),
     Fault("no-device-file", "available", "Permission denied", prefix=AS_NOBODY, status=3),
     # 3xx: tuning
@@ -169,7 +170,7 @@ FAULTS = [
     Fault("no-attach", "capture", "EINVAL from IIO_BUFFER_DMABUF_ATTACH", shim={"FAULT_IOCTL": "0x92:22:1"}, status=None),
     Fault("fourth-start-fails", "start-stop", "start [2-9] of 10|buffer0/enable",
           shim={"FAULT_WRITE": f"buffer0/enable:{EIO}:3", "FAULT_VALUE": "1"}, status=None, leaves_dmabufs=True),
-    Fault("second-opener-gets-another-error", "two-openers", "refused by the wrong error.*Permission",
+    Fault("second-opener-gets-another-error", "two-openers", "refused with the wrong error.*Permission",
           shim={"FAULT_OPEN": f"/dev/iio:{EBUSY}:{EACCES}"}),
     Fault("dma-refuses-a-descriptor", "block-status", "failed in the DMA|Cannot allocate|No memory|ENOMEM",
           knobs={"refuse_at": 12, "refuse_count": 3}, status=None),
@@ -198,7 +199,7 @@ FAULTS = [
           knobs={"drop_at": 100_000, "drop": 20_000, "drop_every": 200_000, "drop_xflow": 1}),
     Fault("unreported", "unprovoked-loss", "missing in the pattern of the data, and none was reported", sim=MOVING,
           knobs={"drop_at": 100_000, "drop": 8}),
-    Fault("dies-in-the-stall", "stall", "no block|none came", sim=MOVING, knobs={"dead_at": 58_000}, status=3),
+    Fault("dies-in-the-stall", "stall", "no block|none arrived", sim=MOVING, knobs={"dead_at": 58_000}, status=3),
     Fault("register-does-not-rise", "overflow-register", "the overflow bit did not rise", sim=MOVING,
           shim={"FAULT_STUCK": "direct_reg_access:0", "FAULT_VALUE": "0x88", "FAULT_INSTEAD": "0x84"}),
     # 7xx: DACs
@@ -211,8 +212,8 @@ FAULTS = [
           sim={**PLUTO, "rate": 1_000_000}, around=lambda: meanwhile(streams(PLUTO_DAC), power_up)),
     # 8xx: measurements
     Fault("dead-while-measured", "throughput", "no block arrived", knobs={"dead_at": 1000}, status=3),
-    # 9xx: what is left
-    Fault("not-restored", "restored", "RX_LO_frequency reads '.*' and was '2400000000'", device=PLUTO_ADC, sim=PLUTO,
+    # 9xx: leftovers
+    Fault("not-restored", "restored", "RX_LO_frequency reads '.*', but was '2400000000'", device=PLUTO_ADC, sim=PLUTO,
           words="--only frequency", shim={"FAULT_STUCK": "RX_LO_frequency:3"}),
     Fault("left-enabled", "leaks", "the buffer of iios-sim-slow is enabled", device="", sim={"slow": 1},
           words="--only capture", shim={"FAULT_ENABLED": "iios-sim-slow"}, around=slow_is_left_enabled),
@@ -222,7 +223,7 @@ FAULTS = [
 
 
 def one_of_each_kind(faults):
-    """The first one of each kind of check: the hundreds of its number."""
+    """Returns the first fault of each kind of check. The hundreds digit of a check's number is its kind."""
     listed = subprocess.run(["iio-stream", "check", "--list"], check=True, capture_output=True, text=True).stdout
     kinds = {name: int(number) // 100 for number, name, _ in (line.split(maxsplit=2) for line in listed.splitlines())}
     return list({kinds[fault.check]: fault for fault in reversed(faults)}.values())[::-1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the lab's tests share. They run inside the guest, as root, with the simulator loaded:
+"""Shared by the lab's tests, which run in the guest, as root, with the simulator loaded:
 
     script/vm --disk 2Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_capture.py
 """
@@ -22,13 +22,13 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 ADC, DAC = "iios-sim-adc", "iios-sim-dac"
 DISK = pathlib.Path("/mnt/disk")
 DEBUG = pathlib.Path("/sys/kernel/debug/iios-sim")
-# A shell that runs the tests in the background has it ignored, and so would the command.
+# A background job of a shell ignores SIGINT. Without this, the command would ignore it as well.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 DIRTY = re.compile(r"\bBUG\b|WARNING|Oops|KFENCE|general protection|stack-protector")
 
 
 class Result:
-    """One finished `iio-stream`: exit status, output, and the JSON that it printed."""
+    """A finished `iio-stream` command: its exit status, output, and JSON."""
 
     def __init__(self, process, out, err):
         self.status = process.returncode
@@ -49,7 +49,7 @@ class Result:
 
 
 def start(*arguments, command="iio-stream", **options):
-    """Starts a command; the words of a string argument with spaces are several."""
+    """Starts a command. A string argument is split at its spaces."""
     words = [command]
     for argument in arguments:
         words += argument.split() if isinstance(argument, str) else [str(argument)]
@@ -67,7 +67,7 @@ def finish(process, timeout=60):
 
 
 def run(*arguments, status=0, timeout=60, **options):
-    """Runs a command to its end; it must exit with that status."""
+    """Runs a command until it ends. It must exit with the given status, unless that is None."""
     result = finish(start(*arguments, **options), timeout)
     if status is not None:
         assert result.status == status, f"{arguments}\n{result.out}\n{result.err}"
@@ -93,14 +93,14 @@ def knob(name, value=None, device=ADC):
 
 
 def truth(device=ADC):
-    """The simulator's own count of losses: [(delivered samples before it, lost)], and their sum."""
+    """Returns the simulator's own losses: [(delivered samples before it, lost)], and their total."""
     jumps = [tuple(int(word) for word in line.split()[:2])
              for line in (DEBUG / device / "gaps").read_text().splitlines()]
     return jumps, int(knob("lost", device=device))
 
 
 def iio_dir(name):
-    """The sysfs folder of the device of that name."""
+    """Returns the sysfs folder of the device with that name."""
     for path in pathlib.Path("/sys/bus/iio/devices").glob("iio:device*"):
         if (path / "name").read_text().strip() == name:
             return path
@@ -112,19 +112,20 @@ def all_dmabufs():
     return int(re.search(r"Total (\d+) objects", path.read_text())[1]) if path.exists() else 0
 
 
-LEAKED = [0]  # DMABUFs that the kernel leaked in tests that have ended
+LEAKED = [0]  # number of DMABUFs that the kernel leaked in tests that have ended
 
 
 def attached_dmabufs():
-    """DMABUFs that the kernel still holds, without those that it leaked before; 0 if it cannot say."""
+    """Returns the number of DMABUFs that the kernel still holds, without those that it leaked earlier; 0 if
+    debugfs does not show them."""
     held = all_dmabufs()
-    LEAKED[0] = min(LEAKED[0], held)  # it may let go of them, late
+    LEAKED[0] = min(LEAKED[0], held)  # the kernel might release them late
     return held - LEAKED[0]
 
 
 @contextlib.contextmanager
 def small_udmabufs():
-    """A limit of 64 MiB to each, which is the kernel's own until 7.2."""
+    """Limits each udmabuf to 64 MiB, which is the kernel's default before 7.2."""
     limit = pathlib.Path("/sys/module/udmabuf/parameters/size_limit_mb")
     before = limit.read_text()
     limit.write_text("64")
@@ -133,7 +134,7 @@ def small_udmabufs():
 
 
 class KernelLog:
-    """What the kernel says from here on, a record at a time: no process is made for it."""
+    """The messages of the kernel log from here on. Reading them starts no process."""
 
     def __init__(self):
         self.file = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
@@ -146,13 +147,13 @@ class KernelLog:
                 record = os.read(self.file, 8192).decode(errors="replace")
             except BlockingIOError:
                 return lines
-            except BrokenPipeError:  # the kernel has overwritten some
+            except BrokenPipeError:  # the kernel has overwritten some records
                 continue
             lines.append(record.partition(";")[2].partition("\n")[0])
 
 
 def processes(name):
-    """The PIDs of those that run a program of that name, zombies excluded."""
+    """Returns the PIDs of the processes that run a program of that name, without zombies."""
     found = []
     for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -167,31 +168,32 @@ def kernel_log():
 
 
 def let_go_of(error):
-    """Frees what the frames of a failed test hold: pytest keeps them until another one's body begins, and a
-    flowgraph or a stream among them would keep its device from all tests that reload the simulator first."""
+    """Frees the objects that the frames of a failed test hold. pytest keeps the frames until another test's
+    body begins. A flowgraph or a stream in them would keep its device busy in tests that reload the simulator
+    first."""
     while error is not None:
         for frame, _ in traceback.walk_tb(error.__traceback__):
-            with contextlib.suppress(RuntimeError):  # it is still executed
+            with contextlib.suppress(RuntimeError):  # the frame is still running
                 frame.clear()
-                _ = frame.f_locals  # a copy, where pytest has looked at it: this empties it, too
+                _ = frame.f_locals  # pytest may have made a copy of the variables: this empties it as well
         error = error.__context__
     gc.collect()
 
 
 @pytest.fixture(autouse=True)
 def clean_guest(request, kernel_log):
-    """Every test leaves a clean kernel log, no DMABUF and no process behind."""
+    """Checks that every test leaves behind a clean kernel log, no DMABUF and no process."""
     dmabufs = attached_dmabufs()
     yield
     let_go_of(getattr(sys, "last_value", None))
     left = processes("iio-stream")
-    for process in left:  # the next test finds its device free
+    for process in left:  # frees the device for the next test
         os.kill(process, signal.SIGKILL)
-    deadline = time.monotonic() + 3  # the kernel drops blocks from a work queue
+    deadline = time.monotonic() + 3  # a work queue of the kernel drops the blocks
     while attached_dmabufs() > dmabufs and time.monotonic() < deadline:
         time.sleep(0.05)
     kept = attached_dmabufs() - dmabufs
-    LEAKED[0] += max(kept, 0)  # the next one's are its own
+    LEAKED[0] += max(kept, 0)  # the next test must not count them
     assert kept <= 0 or request.node.get_closest_marker("leaves_dmabufs") is not None, "DMABUFs are left behind"
     assert not left, f"processes are left behind: {left}"
     dirty = [line for line in kernel_log.news() if DIRTY.search(line)]
@@ -199,7 +201,7 @@ def clean_guest(request, kernel_log):
 
 
 def pytest_configure(config):
-    # The properties of the boards' tests are there in any family of JUnit's files (script/boards).
+    # Every family of JUnit files contains the properties of the boards' tests (script/boards).
     config.addinivalue_line("filterwarnings", "ignore:record_property is incompatible")
     config.addinivalue_line("markers", "leaves_dmabufs: the kernel itself leaks here (kernel-facts)")
 

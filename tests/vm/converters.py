@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Converters under the kernel's own drivers: their folders in sysfs and debugfs."""
+"""Converters with the kernel's own drivers: their folders in sysfs and debugfs."""
 import pathlib
 
 from conftest import iio_dir, sim
@@ -15,12 +15,12 @@ CHIPS = {  # name: scan type, channels, largest rate
 
 
 def converter(chip, **parameters):
-    """Reloads the simulator, with that chip as converter."""
+    """Reloads the simulator with that chip as the converter."""
     sim(converter=chip, **parameters)
 
 
 def debugfs(chip, name, value=None):
-    """A file that the drivers have for their developers."""
+    """Reads or writes a debug file of the drivers."""
     path = pathlib.Path("/sys/kernel/debug/iio") / iio_dir(chip).name / name
     if value is None:
         return path.read_text()

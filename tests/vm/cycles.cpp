@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Streams again and again in one process, and tells what the process holds after each time:
+// Streams repeatedly in one process, and prints the resources that the process holds after each:
 //
 //     lab-cycles TIMES fresh|same|asked SAMPLES SOURCE SINK…
 //
-// fresh: a new Session each time; same: one Session, prepared and started again; asked: a new one
-// for each line of stdin. A line per cycle: open files, resident KiB, mappings, DMABUFs in the
-// kernel, samples, and the error's errno or 0. The summary of one that fails is on stderr.
+// fresh: a new Session each time. same: one Session, prepared and started repeatedly. asked: a new
+// Session for each line of stdin. A line per cycle shows the open files, resident KiB, mappings,
+// DMABUFs in the kernel, samples, and the error's errno or 0. The summary of a failing cycle goes
+// to stderr.
 #include "iio_stream/error.hpp"
 #include "iio_stream/session.hpp"
 
@@ -48,7 +49,8 @@ std::size_t resident_kib()
     return 0;
 }
 
-// The last line, "Total 8 objects, 131072 bytes"; before it "Total 1 devices attached" for each.
+// Reads the last line, "Total 8 objects, 131072 bytes". Each device has an earlier line "Total 1
+// devices attached".
 std::size_t dmabufs()
 {
     std::ifstream file("/sys/kernel/debug/dma_buf/bufinfo");

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Disks that misbehave on command: ext4 on a device-mapper device over a loop device."""
+"""Disks that misbehave on command: ext4 on a device-mapper device on a loop device."""
 import pathlib
 import subprocess
 
@@ -12,9 +12,11 @@ def command(*words, check=True):
 
 
 class MoodyDisk:
-    """An ext4 of `megabytes` at `folder`; `become()` changes how its disk behaves, at once.
+    """An ext4 file system of `megabytes` at `folder`. `become()` changes the behavior of its disk
+    immediately.
 
-    While a `with` statement lives; after it nothing is left, whatever the file system says.
+    It exists inside a `with` statement. At its end everything is removed, even if the file system reports
+    errors.
     """
 
     def __init__(self, folder, megabytes=256, name="iios-moody", options="defaults"):
@@ -38,7 +40,7 @@ class MoodyDisk:
         return f"0 {self.sectors} {target.replace('LOOP', self.loop)}"
 
     def become(self, target):
-        """The device-mapper target; LOOP is the disk underneath."""
+        """Switches to a device-mapper target, in which LOOP stands for the underlying disk."""
         command("dmsetup", "load", self.name, "--table", self.table(target))
         command("dmsetup", "suspend", "--nolockfs", "--noflush", self.name)
         command("dmsetup", "resume", "--noudevsync", self.name)
@@ -56,7 +58,7 @@ class MoodyDisk:
         command("mount", "-o", self.options, f"/dev/mapper/{self.name}", self.folder)
 
     def remount(self):
-        """As after a repair: a whole disk, its file system checked."""
+        """Remounts as after a repair: the disk works again, and its file system has been checked."""
         command("umount", self.folder)
         self.heal()
         command("fsck.ext4", "-p", f"/dev/mapper/{self.name}", check=False)

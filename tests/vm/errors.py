@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What every failure owes its user: the right status, within a deadline, and a full account."""
+"""Checks that a failure has the right exit status, within a deadline, and a complete description."""
 import errno
 import subprocess
 
@@ -10,7 +10,8 @@ KEYS = ["operation", "object", "errno", "name", "message", "hint"]
 
 
 def account(result, status, name, *words):
-    """The error in the JSON: complete, of that errno and naming these words, as does stderr."""
+    """Checks that the JSON's error is complete, has this errno and contains these words, and that stderr
+    contains its message."""
     assert result.status == status, f"status {result.status}\n{result.out}\n{result.err}"
     summary = result.json.get("runs", [result.json])[0]
     error = summary["error"]
@@ -24,14 +25,14 @@ def account(result, status, name, *words):
 
 
 def failing(*arguments, status, name, words=(), timeout=60, **options):
-    """Runs a stream that has to fail this way."""
+    """Runs a stream that must fail in this way."""
     result = finish(start("stream", *arguments, "--json", **options), timeout)
     account(result, status, name, *words)
     return result
 
 
 def usage(*arguments, words, timeout=60):
-    """Runs a command with a usage error: status 2, and the words on stderr."""
+    """Runs a command that must end with a usage error: status 2, and the words on stderr."""
     result = finish(start(*arguments), timeout)
     assert result.status == 2, f"{arguments}: {result.status}\n{result.out}\n{result.err}"
     for word in words:
@@ -49,7 +50,7 @@ def as_nobody(*arguments, timeout=60):
 
 
 class Hidden:
-    """While it lives, a path is hidden behind another: an absent or a forbidden file."""
+    """A context in which a path is hidden by a mount: the file is missing or not permitted."""
 
     def __init__(self, *words):
         self.words = [str(word) for word in words]

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Faults of a driver that the simulator does not have, made inside the program: LD_PRELOAD this library. Each variable
- * has the part of a path that the fault is for, and numbers:
+ * Injects faults of drivers that the simulator cannot produce. The program loads this library by
+ * LD_PRELOAD. Each variable contains a part of the affected file's path, and numbers:
  *
- *	FAULT_STUCK=PART:SKIP		writes after the first SKIP to such a file have no effect
- *	FAULT_WRITE=PART:ERRNO:SKIP	they fail
- *	FAULT_VALUE=TEXT		only those of that text
+ *	FAULT_STUCK=PART:SKIP		writes to such a file have no effect after the first SKIP
+ *	FAULT_WRITE=PART:ERRNO:SKIP	writes to such a file fail with ERRNO after the first SKIP
+ *	FAULT_VALUE=TEXT		only writes of that text are affected
  *	FAULT_INSTEAD=TEXT		writes that have no effect write this text, of the same length
- *	FAULT_OPEN=PART:ERRNO:AS	an open() that fails with ERRNO fails with AS
- *	FAULT_IOCTL=NUMBER:ERRNO:SKIP	requests of that number (the last byte) fail after the first SKIP
- *	FAULT_SLOW=NUMBER:MS		requests of FunctionFS of that number return this much later
- *	FAULT_LATE=MS			a poll() whose time is over returns this much later
- *	FAULT_ENABLED=DEVICE		the device's buffer is enabled when the open files are listed for the second time
+ *	FAULT_OPEN=PART:ERRNO:AS	an open() that would fail with ERRNO fails with AS instead
+ *	FAULT_IOCTL=NUMBER:ERRNO:SKIP	requests with that number (the last byte) fail after the first SKIP
+ *	FAULT_SLOW=NUMBER:MS		FunctionFS requests with that number return this much later
+ *	FAULT_LATE=MS			a poll() that times out returns this much later
+ *	FAULT_ENABLED=DEVICE		the device's buffer is enabled when open files are listed the second time
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -25,7 +25,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Reads "PART:FIRST:SECOND"; 0 if the variable is not set. */
+/* Reads "PART:FIRST:SECOND". Returns 0 if the variable is not set. */
 static int fault(const char *name, char part[256], int *first, int *second)
 {
 	const char *text = getenv(name);
@@ -75,7 +75,7 @@ ssize_t write(int fd, const void *data, size_t bytes)
 	return real(fd, data, bytes);
 }
 
-/* FAULT_STUCK alone. Some files of debugfs have no position to seek, so write() cannot stand in. */
+/* Implements only FAULT_STUCK. Some debugfs files cannot seek, so write() cannot replace pwrite(). */
 ssize_t pwrite64(int fd, const void *data, size_t bytes, off64_t offset)
 {
 	static ssize_t (*real)(int, const void *, size_t, off64_t);

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""pytest for tests/vm/run, in a guest: python3 tests/vm/guest_pytest.py WORD-OF-PYTEST...
+"""Runs pytest in a guest for tests/vm/run: python3 tests/vm/guest_pytest.py WORD-OF-PYTEST...
 
-Writes to stdout a line of JSON for each event, at once, so that the results outlive a guest that dies: which
-tests there are, which one begins, how each ended, and pytest's status. All other output goes to stderr.
+Writes a line of JSON for each event to stdout immediately, so that the results survive the death of the
+guest: the list of tests, the start and the outcome of each test, and pytest's status. All other output goes
+to stderr.
 """
 import json
 import os
@@ -48,6 +49,6 @@ class Events:
 
 
 if __name__ == "__main__":
-    stdout = os.dup(1)  # which programs that the tests start do not inherit
+    stdout = os.dup(1)  # programs that the tests start do not inherit it
     os.dup2(2, 1)
     sys.exit(pytest.main(sys.argv[1:], plugins=[Events(stdout)]))

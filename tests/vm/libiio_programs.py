@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Programs for libiio 0.x, run unchanged in the guest: by `iio-stream run`, and as clients of `iio-stream serve`."""
+"""Unmodified programs for libiio 0.x that run in the guest: with `iio-stream run`, and as clients of
+`iio-stream serve`."""
 import numpy as np
 from conftest import ADC, DAC
 
@@ -12,7 +13,8 @@ def python(text):
 
 
 def binding(uri, timeout_ms=5000):
-    """Debian's Python binding captures, takes one channel out, and opens the device again."""
+    """Returns a program with Debian's Python binding: it captures, extracts one channel, and opens the device
+    again."""
     return python(f"""
 import sys
 import iio
@@ -21,7 +23,7 @@ context.set_timeout({timeout_ms})
 device = context.find_device("{ADC}")
 for channel in device.channels:
     channel.enabled = True
-buffer = iio.Buffer(device, 5000)  # no whole number of pages
+buffer = iio.Buffer(device, 5000)  # not a multiple of a page
 for _ in range(20):
     buffer.refill()
     sys.stdout.buffer.write(bytes(buffer.read()))
@@ -38,7 +40,7 @@ del second
 
 
 def binding_out(uri, seconds=1):
-    """It plays what it reads, in buffers of 8192 samples."""
+    """Returns a program with Debian's Python binding that plays its stdin in buffers of 8192 samples."""
     return python(f"""
 import sys
 import time
@@ -52,13 +54,13 @@ data = sys.stdin.buffer.read()
 for at in range(0, len(data), 65536):
     assert buffer.write(bytearray(data[at:at + 65536])) == 65536
     buffer.push()
-time.sleep({seconds})  # libiio does not wait for what was pushed
+time.sleep({seconds})  # libiio does not wait for pushed buffers
 del buffer
 """)
 
 
 def flowgraph(uri, samples):
-    """gr-iio's source."""
+    """Returns a flowgraph with gr-iio's source."""
     return python(f"""
 import sys
 import numpy as np
@@ -74,7 +76,7 @@ sys.stdout.buffer.write(np.array([sink.data() for sink in sinks], "<i2").T.tobyt
 
 
 def flowgraph_out(uri):
-    """gr-iio's sink plays 40 buffers of 8192 samples of the ramp."""
+    """Returns a flowgraph in which gr-iio's sink plays 40 buffers of 8192 samples of the ramp."""
     return python(f"""
 import time
 import numpy as np
@@ -85,12 +87,12 @@ words = np.arange(40 * 8192, dtype="<u8").view("<i2").reshape(-1, 4)
 for port in range(4):
     top.connect(blocks.vector_source_s(words[:, port].tolist()), (sink, port))
 top.run()
-time.sleep(1)  # libiio does not wait for what was pushed
+time.sleep(1)  # libiio does not wait for pushed buffers
 """)
 
 
 def ramp_of(data):
-    """The samples follow one another from the first on."""
+    """Returns the words of the data, and checks that they count without gaps."""
     words = np.frombuffer(data, np.uint64)
     assert len(words) > 0 and (words == np.arange(words[0], words[0] + len(words), dtype=np.uint64)).all()
     return words

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Two network cards on one wire (`script/vm --net pair`), the second in a network namespace: another machine."""
+"""Two network cards on one wire (`script/vm --net pair`). The second is in a network namespace, which
+represents another machine."""
 import ctypes
 import fcntl
 import os
@@ -20,7 +21,7 @@ def ip(*words):
 
 
 def card(last):
-    """The interface with that last digit in its address."""
+    """Returns the network interface whose address ends with that digit."""
     [found] = [path.parent.name for path in Path("/sys/class/net").glob("*/address")
                if path.read_text().strip() == f"52:54:00:00:00:0{last}"]
     return found
@@ -34,7 +35,7 @@ def set_scatter_gather(interface, on):
 
 
 class Network:
-    """The cards, up; ended, both are here again."""
+    """Both cards, configured and up. After close(), both belong to this namespace again."""
 
     def __init__(self):
         subprocess.run(["modprobe", "e1000e"], check=True)
@@ -49,14 +50,14 @@ class Network:
         self.run(["ip", "link", "set", "lo", "up"])
 
     def words(self, words):
-        """A command, as the other machine runs it."""
+        """Returns a command line that runs the command on the other machine."""
         return ["nsenter", f"--net=/proc/{self.holder.pid}/ns/net", "--", *(str(word) for word in words)]
 
     def run(self, words, **options):
         return subprocess.run(self.words(words), check=True, timeout=300, **options)
 
     def socket(self):
-        """One of the other machine."""
+        """Returns a socket of the other machine."""
         with open("/proc/self/ns/net", "rb") as here, open(f"/proc/{self.holder.pid}/ns/net", "rb") as there:
             enter(there)
             try:

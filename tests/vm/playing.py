@@ -14,7 +14,7 @@ def count(name):
 
 
 def ramp_file(path, **size):
-    """Plays bytes= or samples= of the DAC's samples."""
+    """Records bytes= or samples= of the ramp, in the DAC's format, to a file."""
     (key, value), = size.items()
     run(f"record sim: pattern=ramp channels=4 rate=0 {path} overwrite=on --{key} {value}", timeout=300)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`iio-stream serve` in the guest, and Debian's programs as its clients."""
+"""`iio-stream serve` in the guest, with Debian's programs as its clients."""
 import json
 import re
 import signal
@@ -21,7 +21,7 @@ def answers(host=HOST):
 
 
 class Serving:
-    """The server, from its first answer to its end; `by`: the command that runs it."""
+    """Runs the server, from its first answer until it ends. `by` is the command that runs it."""
 
     def __init__(self, *words, by=("env",)):
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
@@ -44,7 +44,7 @@ class Serving:
 
 
 def said(words, **options):
-    """What a client's program wrote to stdout."""
+    """Runs a client program, and returns what it wrote to stdout."""
     done = subprocess.run([str(word) for word in words], capture_output=True, timeout=120, check=False, **options)
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout
@@ -55,7 +55,7 @@ def readdev(samples, *words, uri=URI, device=ADC, buffer=8192):
 
 
 class Line:
-    """A client that says what it likes."""
+    """A raw connection to the server, which can send anything."""
 
     def __init__(self, host=HOST):
         self.socket = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
@@ -75,7 +75,7 @@ class Line:
         return int(self.file.readline())
 
     def over(self):
-        """The server has hung up."""
+        """Returns whether the server has closed the connection."""
         try:
             return self.file.read(1) == b""
         except ConnectionResetError:

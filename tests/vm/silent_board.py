@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A program on the board that says what it streams, and answers nothing else."""
+"""A program on the board that answers GET_INFO and nothing else."""
 import os
 import select
 import struct
@@ -9,12 +9,12 @@ from usb import FFS, UDC, UDC_FILE, Request
 from waiting import until
 
 GET_INFO, START = 1, 2
-SETUP = 4  # of FunctionFS' events
+SETUP = 4  # type of a FunctionFS event
 EP0 = FFS.removeprefix("ffs:") + "/ep0"
 
 
 def descriptors():
-    """As the real board program has them, at each speed."""
+    """Returns the same descriptors as the real board program, for each speed."""
     body = b""
     for packet in (64, 512, 1024):
         body += bytes([9, 4, 0, 0, 3, 0xff, 0x49, 1, 1])
@@ -29,7 +29,7 @@ def strings(name=b"iio-stream samples\0"):
 
 
 def told_info():
-    """What the board's program answers to GET_INFO."""
+    """Returns the real board program's answer to GET_INFO."""
     with Request() as request:
         until(lambda: request(0xc1, GET_INFO, 0, 1024), "GET_INFO")
         return request.answer
@@ -64,6 +64,6 @@ class SilentBoard:
                     continue
                 self.asked.append(request)
                 if (kind, request) != (0xc1, GET_INFO):
-                    os.eventfd_read(self.over)  # the next read() would be an answer: STALL
+                    os.eventfd_read(self.over)  # the next read() would answer with STALL
                     return
                 os.write(self.ep0, self.info[value:value + length])

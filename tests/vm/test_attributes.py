@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Attributes: listed, read, written and read back, by their own names and by the portable ones.
+"""Attributes are listed, read, written and read back, by their own names and by the portable ones.
 
     script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_attributes.py
 
@@ -27,7 +27,7 @@ def phy(name, value=None):
     return path.read_text().strip()
 
 
-def test_info_lists_devices_channels_formats_and_abilities():
+def test_info_lists_devices_channels_formats_and_buffers():
     info = run("info --json").json
     devices = {device["name"]: device for device in info["devices"]}
     assert info["command"] == "info" and {ADC, DAC, PHY} <= set(devices)
@@ -44,13 +44,13 @@ def test_info_lists_devices_channels_formats_and_abilities():
 
 
 @pytest.mark.parametrize("name", [ADC, "rx", f"iio:{ADC}", "ID"])
-def test_a_device_goes_by_name_label_and_id(name):
+def test_a_device_can_be_named_by_name_label_and_id(name):
     name = iio_dir(ADC).name if name == "ID" else name
     assert [d["name"] for d in run(f"info {name} --json").json["devices"]] == [ADC]
     stream(f"iio:{name.removeprefix('iio:') if name == f'iio:{ADC}' else name} null: --samples 1000")
 
 
-def test_info_as_text_names_what_the_json_has():
+def test_info_as_text_contains_the_same_facts_as_the_json():
     text = run("info").out
     for word in (ADC, DAC, PHY, "voltage0_i", "le:s16/16>>0", "hardwaregain", "multiples of 8 bytes"):
         assert word in text
@@ -62,7 +62,7 @@ def test_attributes_are_listed_read_and_written():
     assert run(f"attr get {PHY}/in_voltage0/hardwaregain").out.strip() == phy("in_voltage0_hardwaregain")
     run(f"attr set {PHY}/in_voltage0/hardwaregain 17")
     assert phy("in_voltage0_hardwaregain").startswith("17")
-    # By the channel's name as well as its id.
+    # The channel's name works as well as its id.
     run(f"attr set {PHY}/RX_LO/frequency 1000000000")
     assert phy("out_altvoltage0_RX_LO_frequency") == "1000000000"
 
@@ -73,7 +73,7 @@ def test_the_value_that_the_hardware_chose_is_printed():
 
 
 @pytest.mark.parametrize("value", ["99", "-50"])
-def test_a_value_out_of_range_is_the_devices_answer(value):
+def test_a_value_out_of_range_is_reported_as_the_devices_error(value):
     before = phy("in_voltage0_hardwaregain")
     # "--" ends the options, for negative numbers.
     result = run(f"attr set -- {PHY}/in_voltage0/hardwaregain {value}" if value[0] == "-" else
@@ -126,13 +126,13 @@ def test_any_attribute_of_any_device_is_an_option(option, name, value):
     assert phy(name).startswith(value)
 
 
-def test_an_attribute_of_the_converter_itself():
+def test_an_attribute_of_the_converter_itself_is_an_option():
     sim(rate=1_000_000)
     result = stream(f"iio:{ADC} attr.sampling_frequency=500000 null: --samples 1000")
     assert result.json["sample_rate"] == 500_000
 
 
-def test_wrong_options_and_values():
+def test_wrong_options_and_values_are_refused_with_their_names():
     failing(f"iio:{ADC} gain=99 null: --samples 9", status=3, name="EINVAL", words=["hardwaregain=99", PHY])
     failing(f"iio:{ADC} gain=high null: --samples 9", status=2, name="EINVAL", words=["gain", "high"])
     failing(f"iio:{ADC} antenna=Z null: --samples 9", status=3, name="EINVAL", words=["rf_port_select=Z"])
@@ -143,7 +143,7 @@ def test_wrong_options_and_values():
     failing(f"iio:{ADC} frequency=9k null: --samples 9", status=3, name="EINVAL", words=["frequency=9000"])
 
 
-def test_the_doctor_finds_the_lab_healthy():
+def test_doctor_finds_no_faults_in_the_lab():
     shutil.rmtree("/var/lib/iio-stream", ignore_errors=True)
     doctor = run("doctor --json").json
     checks = {check["name"]: check for check in doctor["checks"]}
@@ -151,7 +151,7 @@ def test_the_doctor_finds_the_lab_healthy():
         assert checks[name]["ok"], checks[name]
     assert ADC in checks["IIO devices"]["detail"] and doctor["probe"] is None
     assert all(check["fix"] for check in doctor["checks"] if not check["ok"])
-    assert not pathlib.Path("/var/lib/iio-stream").exists()  # looking changes nothing
+    assert not pathlib.Path("/var/lib/iio-stream").exists()  # doctor changes nothing
     assert "ok      kernel" in run("doctor").out
 
 

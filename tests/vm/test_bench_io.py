@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bench-io with all the memories that the host of tests/cli may lack."""
+"""Tests bench-io with all kinds of memory, some of which the host of tests/cli might lack."""
 import pytest
 from conftest import DISK, run
 
@@ -17,7 +17,7 @@ def cells():
 @pytest.mark.parametrize("direction", ["write", "read"])
 @pytest.mark.parametrize("memory", ["memfd", "udmabuf+memfd"])
 @pytest.mark.parametrize("page", [4096, 2 << 20])
-def test_direct_io_reaches_a_memfd_and_one_under_udmabufs(cells, memory, page, direction):
+def test_direct_io_works_with_a_memfd_and_with_udmabufs_on_a_memfd(cells, memory, page, direction):
     for method in ["buffered", *DIRECT]:
         row = cells[memory, page, method, direction]
         assert row["error"] is None and row["checked"], row
@@ -25,7 +25,7 @@ def test_direct_io_reaches_a_memfd_and_one_under_udmabufs(cells, memory, page, d
 
 @pytest.mark.parametrize("direction", ["write", "read"])
 @pytest.mark.parametrize("memory", ["udmabuf", "heap:system"])
-def test_a_dmabuf_s_own_mapping_is_for_the_cpu_only(cells, memory, direction):
+def test_only_the_cpu_can_use_a_dmabufs_own_mapping(cells, memory, direction):
     assert cells[memory, 4096, "buffered", direction]["checked"]
     for method in DIRECT:
         error = cells[memory, 4096, method, direction]["error"]

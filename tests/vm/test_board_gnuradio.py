@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # guest: --sim board=pluto
-"""Real boards in GNU Radio: a complex port for each I/Q pair, tuned while it runs; a real one for each other channel.
+"""Real boards in GNU Radio: each I/Q pair has a complex port, each other channel a real one, and the radio is
+tuned while it runs.
 
     script/vm --sim board=pluto -- /usr/bin/python3 -m pytest -q tests/vm/test_board_gnuradio.py
 """
@@ -40,7 +41,7 @@ def scaled(element, samples):
 
 
 def record(scan, chosen):
-    """As complex ports if the channels are pairs, and refused as such if they are not."""
+    """Records on complex ports if the channels are pairs. Otherwise, complex ports must be refused."""
     elements, samples = scan.chosen(chosen), SAMPLES if scan.dma else SLOW_SAMPLES
     is_complex = scan.is_complex(chosen)
     endpoint = f"iio:{scan.name}?channels={','.join(chosen)}"
@@ -91,7 +92,7 @@ def test_flowgraphs_record_and_play(board, device, record_property):
 
 
 @pytest.mark.parametrize("board", pick(["pluto"], ["pluto", "fmcomms2-3"]))
-def test_a_running_radio_is_tuned(board):
+def test_a_running_radio_can_be_tuned(board):
     load(board, rate=RATE)
     top = gr.top_block()
     source = iio_stream.source("iio:cf-ad9361-lpc?channels=voltage0,voltage1&frequency=1G&gain=30", buffer_size=4096)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # guest: --sim board=pluto
-"""A board whose context was written by hand, with oddities that no driver of ours has: everything else still works.
+"""A board with a hand-written context, with oddities that none of our drivers has: everything else still
+works.
 
     script/vm --sim board=pluto -- /usr/bin/python3 -m pytest -q tests/vm/test_board_odd.py
 """
@@ -44,11 +45,11 @@ def odd_board(tmp_path):
     file = tmp_path / "odd.xml"
     file.write_text(CONTEXT)
     loaded = subprocess.run(["sim-load", f"board={file}"], check=True, capture_output=True, text=True)
-    # What no kernel has, the simulator does not have either, and says so.
+    # The simulator reports each oddity that no kernel has, and leaves it out.
     assert "wibble3" in loaded.stderr and "s17/12" in loaded.stderr
 
 
-def test_oddities_are_remarks_and_everything_else_is_listed():
+def test_oddities_appear_as_remarks_and_everything_else_is_listed():
     found = {d["id"]: d for d in run("info --json").json["devices"]}
     assert found["iio:device0"]["name"] in (None, "") and not found["iio:device0"]["buffers"]
     buffer, = found["iio:device1"]["buffers"]
@@ -60,14 +61,14 @@ def test_oddities_are_remarks_and_everything_else_is_listed():
     assert "Z16/16" in doctor and "twin (input, DMABUF" in doctor and "iio:device4 (output, DMABUF" in doctor
 
 
-def test_a_channel_that_is_not_understood_has_to_be_left_out():
+def test_a_channel_with_an_unknown_format_must_be_left_out():
     refused = run("stream iio:cf-ad9361-lpc null: --samples 9", status=3).err
     assert "voltage5" in refused and "channels=voltage0,voltage1" in refused
     result = stream("iio:cf-ad9361-lpc channels=voltage0,voltage1 verify:ramp --samples 50000")
     assert result.json["sinks"][0]["report"]["mismatches"] == 0 and result.json["samples"] == 50000
 
 
-def test_devices_go_by_id_and_label_if_a_name_is_missing_or_ambiguous(tmp_path):
+def test_a_device_without_a_unique_name_can_be_named_by_id_or_label(tmp_path):
     refused = run("stream iio:twin null: --samples 9", status=2).err
     assert "iio:device2, iio:device3 (left <one>)" in refused
     for address in ("iio:device2", "left <one>"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # guest: --sim board=pluto
-"""Real boards from Python: what is recorded, tuned while it runs, and played.
+"""Real boards in Python: recording, playback, and tuning during a stream.
 
     script/vm --sim board=pluto -- /usr/bin/python3 -m pytest -q tests/vm/test_board_python.py
 """
@@ -13,7 +13,7 @@ from conftest import iio_dir, knob
 from counts import pick
 
 SAMPLES = 4096
-SLOW_SAMPLES = 32  # of a converter at 1 kS/s or less
+SLOW_SAMPLES = 32  # for a converter at 1 kS/s or less
 RATE = 250_000     # slow enough for an emulator on a busy machine
 
 
@@ -22,10 +22,10 @@ def at(device, file):
 
 
 def expected(elements, samples):
-    """A row for each sample, each value by its own full scale."""
+    """Returns the expected values, a row for each sample, each relative to its full scale."""
     columns = [[element.lane(number) / 2 ** (element.bits - element.signed) for number in range(samples)]
                for element in elements]
-    if not all(element.signed for element in elements):  # half of an unsigned scale is 0
+    if not all(element.signed for element in elements):  # the middle of an unsigned scale is 0
         columns = [[2 * value - 1 for value in column] for column in columns]
     return np.array(columns).T
 
@@ -46,7 +46,7 @@ def record(scan, chosen):
 
 
 def play(scan, chosen):
-    """Whole blocks of a ramp, which the core counts along; a software FIFO only takes them."""
+    """Plays whole blocks of a ramp. A core compares them with the ramp; a software FIFO only accepts them."""
     samples, bytes_ = (65536, 2 * len(chosen)) if scan.dma else (256, 2)
     if scan.dma:
         knob("reset", 1, device=scan.name)
@@ -68,7 +68,7 @@ def test_python_records_and_plays(board, device, record_property):
 
 
 @pytest.mark.parametrize("board", ["pluto", "fmcomms2-3"])
-def test_a_running_radio_is_tuned(board):
+def test_a_running_radio_can_be_tuned(board):
     load(board, rate=RATE)
     address = ios.uri("iio:cf-ad9361-lpc", channels=["voltage0", "voltage1"])
     with ios.source(address, frequency="2.4G", gain=40, samples=RATE // 2) as rx:
@@ -88,7 +88,7 @@ def test_a_running_radio_is_tuned(board):
 
 def test_the_value_that_the_driver_chose_is_reported():
     load("pluto")
-    tuning = ios.tune("iio:cf-ad9361-dds-core-lpc", gain=-10.2)  # in steps of a quarter
+    tuning = ios.tune("iio:cf-ad9361-dds-core-lpc", gain=-10.2)  # the steps are 0.25 dB
     assert tuning.gain == -10.25 and at("ad9361-phy", "out_voltage0_hardwaregain") == "-10.250000 dB"
     assert list(tuning.remarks) == ["gain=-10.2: ad9361-phy/out_voltage0/hardwaregain set -10.25"]
     assert ios.tune("iio:cf-ad9361-dds-core-lpc", gain=-10.5).remarks == ()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # guest: --sim board=pluto
-"""README's examples as printed, on real boards.
+"""The examples of README.md run as printed, on real boards.
 
     script/vm --sim board=pluto -- /usr/bin/python3 -m pytest -q tests/vm/test_board_readme.py
 """
@@ -26,7 +26,7 @@ def at(device, file):
 
 
 def code(language):
-    """The one block of that language in README."""
+    """Returns the only code block of that language in README.md."""
     block, = re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
     return block
 
@@ -76,4 +76,5 @@ def test_the_cpp_example_runs_as_printed(board):
     load(board)
     done = subprocess.run([program, RADIO], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    assert sum(int(match[2].split()[0]) for match in lines_of(done)) == 1_000_000  # samples, of however many pairs
+    # The number of samples, regardless of the number of pairs.
+    assert sum(int(match[2].split()[0]) for match in lines_of(done)) == 1_000_000

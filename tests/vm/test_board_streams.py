@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # guest: --sim board=pluto
-"""Every converter of real boards: it is understood, and it streams by the command.
+"""Every converter of real boards is recognized, and the command streams it.
 
     script/vm --sim board=pluto -- /usr/bin/python3 -m pytest -q tests/vm/test_board_streams.py
 
-What is expected comes from the boards' contexts, and what was played from the simulator.
+The expected values come from the boards' contexts. The simulator's counts show what was played.
 """
 import json
 import re
@@ -19,11 +19,11 @@ from conftest import iio_dir, knob, run, stream
 from counts import pick
 
 SAMPLES = 4096
-SLOW_SAMPLES = 48  # of a converter at 1 kS/s or less
+SLOW_SAMPLES = 48  # for a converter at 1 kS/s or less
 
 
 @pytest.mark.parametrize("board", NAMES)
-def test_channels_types_and_pairs_are_the_boards(board):
+def test_channels_scan_types_and_pairs_match_the_board(board):
     load(board)
     found = {d["name"]: d for d in run("info --json").json["devices"] if d["buffers"]}
     doctor = {check["name"]: check for check in run("doctor --json").json["checks"]}["IIO devices"]["detail"]
@@ -42,7 +42,7 @@ def at(device, file):
 
 
 def attributes(scan):
-    """`attr` shows what the context has."""
+    """Checks that `attr` shows the same attributes as the context."""
     listed = run("attr", "list", scan.name).out.splitlines()
     parts = (boards.lines(line).partition(" =") for line in listed)
     seen = {path: value.strip() for path, _, value in parts}
@@ -58,7 +58,8 @@ def attributes(scan):
 
 
 def record(scan, chosen, folder):
-    """Raw: each channel in place, and of all channels every byte that the core sent."""
+    """Records raw samples: each channel is in its place, and a recording of all channels has every byte that
+    the core sent."""
     words, elements = f"iio:{scan.name} channels={','.join(chosen)}", scan.chosen(chosen)
     samples = SAMPLES if scan.dma else SLOW_SAMPLES
     raw = folder / "a.bin"
@@ -74,7 +75,7 @@ def record(scan, chosen, folder):
 
 
 def record_sigmf(scan, chosen, folder):
-    """What the metadata calls the samples, which is the truth by the scan types."""
+    """Checks that the datatype in the metadata matches the scan types."""
     elements, meta = scan.chosen(chosen), folder / "a.sigmf-meta"
     if len({e.form for e in elements}) != 1:
         return
@@ -97,7 +98,7 @@ def record_sigmf(scan, chosen, folder):
 
 
 def play(scan, chosen, folder):
-    """From a pattern, and from a recording: the core has got each sample in its place."""
+    """Plays a pattern, and a recording: the core gets each sample in its place."""
     form = ",".join(e.form for e in scan.chosen(chosen))
     end = f"iio:{scan.name} channels={','.join(chosen)}"
     if not scan.dma:
@@ -118,7 +119,8 @@ def play(scan, chosen, folder):
 
 
 def capture(scan):
-    """All channels to a sink that forgets and to one that checks, by DMABUF and by read()."""
+    """Streams all channels to a sink that discards them and to one that checks them, by DMABUF and by
+    read()."""
     if not scan.dma:
         assert stream(f"iio:{scan.name} null: --samples {SLOW_SAMPLES}").json["samples"] == SLOW_SAMPLES
         return
@@ -164,7 +166,7 @@ def test_an_unseen_board_streams(seed, tmp_path):
             else:
                 record(scan, chosen, tmp_path)
                 record_sigmf(scan, chosen, tmp_path)
-    # Its front end is recognised by the stem of its name, its values by their units and ranges.
+    # The stem of its name identifies the front end, and units and ranges identify its values.
     radio, phy = f"iio:axi-{board_unseen.RADIO}-rx", f"{board_unseen.RADIO}-phy"
     stream(f"{radio} frequency=2.4G gain=33.5 bandwidth=1M null: --samples 4096")
     assert at(phy, "out_altvoltage0_RX_LO_frequency") == "2400000000"
@@ -175,15 +177,15 @@ def test_an_unseen_board_streams(seed, tmp_path):
 
 
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
-def test_channels_that_the_driver_does_not_sample_together_are_named(path):
-    load("fmcomms2-3")  # ad9361_available_scan_masks: each alone, pairs, all
+def test_the_error_names_channels_that_the_driver_cannot_sample_together(path):
+    load("fmcomms2-3")  # ad9361_available_scan_masks: each channel alone, pairs, all
     words = f"stream iio:cf-ad9361-lpc channels=voltage0,voltage2 path={path} null: --samples 4096"
     refused = run(words, status=3).err
     assert "does not sample these channels together: voltage0, voltage2" in refused and "channels=" in refused
     run("stream iio:cf-ad9361-lpc channels=voltage2,voltage3 null: --samples 4096")
 
 
-def test_a_recording_of_12_bits_and_a_dac_of_16(tmp_path):
+def test_a_12_bit_recording_is_converted_for_a_16_bit_dac(tmp_path):
     load("pluto")
     meta = tmp_path / "a.sigmf-meta"
     run("record iio:cf-ad9361-lpc", meta, "--samples 65536 --json")
@@ -197,7 +199,7 @@ def test_a_recording_of_12_bits_and_a_dac_of_16(tmp_path):
     assert "(2 channels of" in other and "channels= chooses channels" in other
 
 
-def test_a_sensor_is_recorded_with_its_time(tmp_path):
+def test_a_sensor_is_recorded_with_and_without_its_timestamps(tmp_path):
     load("adxl355")
     run("record iio:adxl355 channels=accel_x,accel_y,accel_z,timestamp", tmp_path / "a.bin", "--samples 4 --json")
     assert (tmp_path / "a.bin").stat().st_size == 4 * 24

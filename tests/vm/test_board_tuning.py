@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # guest: --sim board=pluto
-"""The radios of real boards are tuned by the portable options.
+"""The portable options tune the radios of real boards.
 
     script/vm --sim board=pluto -- /usr/bin/python3 -m pytest -q tests/vm/test_board_tuning.py
 """
@@ -18,7 +18,7 @@ def tuned(words):
     return stream(f"{words} null: --samples 4096").json
 
 
-def test_an_ad9361_is_tuned():
+def test_the_portable_options_tune_an_ad9361():
     load("pluto")
     assert at("ad9361-phy", "in_voltage0_gain_control_mode") == "slow_attack"
     summary = tuned("iio:cf-ad9361-lpc frequency=2.4G rate=30.72M gain=40 bandwidth=20M antenna=B_BALANCED")
@@ -28,7 +28,7 @@ def test_an_ad9361_is_tuned():
     assert at("ad9361-phy", "in_voltage0_hardwaregain").startswith("40.0")
     assert at("ad9361-phy", "in_voltage_rf_bandwidth") == "20000000"
     assert at("ad9361-phy", "in_voltage0_rf_port_select") == "B_BALANCED"
-    # Its tones have frequencies, too; they are not the radio's.
+    # The frequencies of its tones are not the radio's frequency.
     tone = at("cf-ad9361-dds-core-lpc", "out_altvoltage1_TX1_I_F2_frequency")
     stream("sim: rate=0 pattern=ramp iio:cf-ad9361-dds-core-lpc frequency=900M gain=-20 --samples 4096")
     assert at("ad9361-phy", "out_altvoltage1_TX_LO_frequency") == "900000000"
@@ -36,15 +36,15 @@ def test_an_ad9361_is_tuned():
     assert at("cf-ad9361-dds-core-lpc", "out_altvoltage1_TX1_I_F2_frequency") == tone
     tuned("iio:cf-ad9361-lpc agc=fast_attack")
     assert at("ad9361-phy", "in_voltage0_gain_control_mode") == "fast_attack"
-    # Less than the chip can do: the core takes one sample of eight.
+    # The rate is below the chip's minimum, so the core takes one sample of eight.
     assert tuned("iio:cf-ad9361-lpc rate=1M")["sample_rate"] == 1_000_000
     assert at("ad9361-phy", "in_voltage_sampling_frequency") == "8000000"
     assert tuned("iio:cf-ad9361-lpc rate=30.72M")["sample_rate"] == 30_720_000
     assert "agc=hybrid and gain=4" in run("stream iio:cf-ad9361-lpc agc=hybrid gain=4 null:", status=2).err
 
 
-def test_a_board_whose_clock_the_lab_sets_takes_each_rate_that_it_lists():
-    """Its description names another clock."""
+def test_a_board_with_the_labs_clock_accepts_every_rate_that_it_lists():
+    """The board's description has a different clock."""
     sim(board="pluto", rate=3_840_000)
     for name, rates in (("cf-ad9361-lpc", "in_voltage_sampling_frequency"),
                         ("cf-ad9361-dds-core-lpc", "out_voltage_sampling_frequency")):
@@ -56,7 +56,7 @@ def test_a_board_whose_clock_the_lab_sets_takes_each_rate_that_it_lists():
             assert file.read_text().strip() == rate
 
 
-def test_a_second_chip_is_tuned_by_its_channels():
+def test_the_channels_select_which_of_two_chips_is_tuned():
     load("fmcomms5")
     before = at("ad9361-phy", "out_altvoltage0_RX_LO_frequency"), at("ad9361-phy-B", "in_voltage0_hardwaregain")
     tuned("iio:cf-ad9361-A channels=voltage6,voltage7 frequency=1G gain=31")
@@ -67,7 +67,7 @@ def test_a_second_chip_is_tuned_by_its_channels():
     assert {at(phy, "out_altvoltage0_RX_LO_frequency") for phy in ("ad9361-phy", "ad9361-phy-B")} == {"1500000000"}
 
 
-def test_other_transceivers_are_tuned():
+def test_the_portable_options_tune_other_transceivers():
     load("adrv9002_splitdma")
     tuned("iio:axi-adrv9002-rx2-lpc frequency=3G gain=20")
     assert at("adrv9002-phy", "out_altvoltage1_RX2_LO_frequency") == "3000000000"
@@ -77,7 +77,7 @@ def test_other_transceivers_are_tuned():
     assert at("adrv9002-phy", "in_voltage0_gain_control_mode") == "automatic"
     rate = int(at("adrv9002-phy", "in_voltage0_sampling_frequency"))
     assert tuned(f"iio:axi-adrv9002-rx-lpc rate={rate}")["sample_rate"] == rate  # unchanged
-    run(f"stream iio:axi-adrv9002-rx-lpc rate={rate + 1000} null:", status=3)  # its profile says it
+    run(f"stream iio:axi-adrv9002-rx-lpc rate={rate + 1000} null:", status=3)  # its profile sets the rate
     load("ad9371")
     tuned("iio:axi-ad9371-rx-obs-hpc frequency=2.5G gain=40")
     assert at("ad9371-phy", "out_altvoltage2_RX_SN_LO_frequency") == "2500000000"
@@ -85,9 +85,9 @@ def test_other_transceivers_are_tuned():
     assert at("ad9371-phy", "in_voltage2_gain_control_mode") == "manual"
 
 
-def test_a_converter_with_oscillators_shifts_either_way(tmp_path):
+def test_a_converter_with_oscillators_can_be_tuned_to_both_signs(tmp_path):
     load("ad9081")
-    # Four pairs at four frequencies: the recording of all of them claims none.
+    # Four pairs at four frequencies: a recording of all of them has no frequency.
     run("record iio:axi-ad9081-rx-hpc", tmp_path / "all.sigmf-meta", "--samples 4096 --json")
     assert "core:frequency" not in json.loads((tmp_path / "all.sigmf-meta").read_text())["captures"][0]
     run("record iio:axi-ad9081-rx-hpc channels=voltage1_i,voltage1_q frequency=-123456789", tmp_path / "one.sigmf-meta",

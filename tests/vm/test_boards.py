@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # guest: --sim board=pluto
-"""Real boards in the lab: libiio sees there what it saw on the board."""
+"""Real boards in the lab: libiio sees the same there as on the board."""
 import array
 import pathlib
 import subprocess
@@ -16,7 +16,7 @@ SOME = ["pluto", "fmcomms5", "ad9081", "adrv9002_splitdma", "adxl355", "cn0511"]
 SYSFS = pathlib.Path("/sys/bus/iio/devices")
 DEBUGFS = pathlib.Path("/sys/kernel/debug/iio")
 IDS = ("iio:device", "iio_sysfs_trigger", "trigger")
-# The kernel's own, which depend on its version.
+# Attributes of the kernel itself, which depend on its version.
 KERNELS = {"waiting_for_supplier"}
 
 
@@ -25,7 +25,7 @@ def load(name):
 
 
 def form(channel):
-    """Everything that libiio knows about a scan element."""
+    """Returns everything that libiio reports about a scan element."""
     if not channel.scan_element:
         return None
     data = channel.data_format
@@ -34,7 +34,8 @@ def form(channel):
 
 
 def shape(context):
-    """{device: (name, attributes, debug attributes, channels)}; older libiio versions took the label for an attribute."""
+    """Returns {device: (name, attributes, debug attributes, channels)}. Older versions of libiio treat the
+    label as an attribute."""
     devices = {}
     for device in context.devices:
         if device.id.startswith(IDS):
@@ -46,7 +47,7 @@ def shape(context):
 
 
 @pytest.mark.parametrize("name", boards.NAMES if counts.FULL else SOME)
-def test_devices_channels_and_attributes_are_the_boards(name, tmp_path):
+def test_devices_channels_and_attributes_match_the_board(name, tmp_path):
     load(name)
     (tmp_path / "context.xml").write_text(boards.text(name))
     expected = shape(iio.XMLContext(str(tmp_path / "context.xml")))
@@ -57,7 +58,8 @@ def test_devices_channels_and_attributes_are_the_boards(name, tmp_path):
 
 
 def values(context):
-    """{device: {(channel, attribute): value}} as libiio reads them; None if the driver refuses."""
+    """Returns {device: {(channel, attribute): value}} as libiio reads them. A value is None if the driver
+    refuses."""
     def read(attribute):
         try:
             return boards.lines(attribute.value)
@@ -74,7 +76,7 @@ def values(context):
 
 
 @pytest.mark.parametrize("name", boards.NAMES if counts.FULL else SOME)
-def test_what_is_read_without_libiio_is_what_libiio_reads(name):
+def test_info_and_libiio_read_the_same_attributes(name):
     load(name)
     expected = values(iio.LocalContext())
     seen = {device["id"]: {(a["channel"] or "", a["name"]): None if a["error"] else boards.lines(a["value"])
@@ -95,12 +97,12 @@ def shown(device, file):
 
 
 def register(value):
-    """The same number in any base."""
+    """Parses a register value in any base, so that values in different bases compare equal."""
     return value if value == "ERROR" else int(value, 0)
 
 
 @pytest.mark.parametrize("name", boards.NAMES if counts.FULL else SOME)
-def test_every_file_shows_what_it_showed_on_the_board(name):
+def test_every_file_has_the_same_value_as_on_the_board(name):
     load(name)
     expected = {key: boards.lines(value) for key, value in boards.values(name).items()
                 if value is not None and key[0].startswith(IDS)}
@@ -112,7 +114,7 @@ def test_every_file_shows_what_it_showed_on_the_board(name):
 
 
 def is_ramp(data):
-    """Read as 64-bit words it counts."""
+    """Returns whether the data, read as 64-bit words, count from 0."""
     words = array.array("Q", data)
     return all(word == number for number, word in enumerate(words))
 

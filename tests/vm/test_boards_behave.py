@@ -62,7 +62,7 @@ def test_an_ad9361_has_one_clock_and_the_core_divides_it():
     assert refusal("ad9361-phy", "in_voltage_sampling_frequency", 2_000_000) == errno.EINVAL
 
 
-def test_a_rate_follows_the_clock():
+def test_the_sample_rate_follows_the_clock():
     load("fmcomms2-3", "rate=1000000")
     assert attribute("cf-ad9361-lpc", "in_voltage_sampling_frequency") == "1000000"
     write("ad9361-phy", "in_voltage_sampling_frequency", 4_000_000)
@@ -71,13 +71,13 @@ def test_a_rate_follows_the_clock():
     assert refusal("cf-ad9361-lpc", "in_voltage_sampling_frequency", 70_000_000) == errno.EINVAL
 
 
-def test_the_rate_of_an_adrv9002_is_its_profiles():
+def test_the_profile_of_an_adrv9002_sets_its_rate():
     load("adrv9002")
     assert refusal("axi-adrv9002-rx-lpc", "in_voltage_sampling_frequency", 15_360_000) == errno.ENODEV
     assert refusal("adrv9002-phy", "in_voltage0_sampling_frequency", 15_360_000) == errno.EINVAL
 
 
-def test_gain_is_manual_if_the_mode_is():
+def test_gain_can_only_be_set_in_manual_mode():
     load("pluto")
     gain, mode = "in_voltage0_hardwaregain", "in_voltage0_gain_control_mode"
     assert attribute("ad9361-phy", mode) == "slow_attack"
@@ -95,7 +95,7 @@ def test_gain_is_manual_if_the_mode_is():
     assert refusal("ad9361-phy", "in_voltage0_rf_port_select", "A") == errno.EINVAL
 
 
-def test_registers_are_the_cores_only_if_there_is_one():
+def test_only_devices_with_a_core_show_core_registers():
     load("fmcomms5")
     assert register("cf-ad9361-A", 0x80000000) >> 16 == 10
     assert register("cf-ad9361-A", 0x80000088) == 0
@@ -104,13 +104,13 @@ def test_registers_are_the_cores_only_if_there_is_one():
     assert register("ad9361-phy", 0x80000000) == register("ad9361-phy", 0) == 0
 
 
-def test_an_ad9361_sends_pairs():
+def test_an_ad9361_only_samples_pairs_together():
     load("fmcomms2-3")
     assert len(read("cf-ad9361-lpc", 1024, "voltage2", "voltage3").stdout) == 4096
     assert not read("cf-ad9361-lpc", 1024, "voltage0", "voltage2").stdout
 
 
-def test_lost_samples_are_lost_on_a_board():
+def test_a_simulated_loss_works_on_a_board():
     load("ad9081", "pattern=lanes", "drop_at=1000", "drop=8")
     data = read("axi-ad9081-rx-hpc", 4096).stdout
     scans = [int.from_bytes(data[at:at + 2], "little") & 0xFFF for at in range(0, len(data), 16)]
@@ -119,7 +119,7 @@ def test_lost_samples_are_lost_on_a_board():
     assert jumps == [(999, 9)]
 
 
-def test_what_a_board_does_not_have_is_refused():
+def test_parameters_that_a_board_does_not_support_are_refused():
     assert subprocess.run(["sim-load", "board=pluto", "counter=32"]).returncode != 0
 
 
@@ -135,7 +135,7 @@ def test_slow_converters_have_a_software_fifo():
     assert times == sorted(times) and times[0] > 0
 
 
-def test_a_slow_dac_takes_what_is_written():
+def test_a_slow_dac_accepts_all_samples():
     load("cn0511")
     command = ["iio_writedev", "-u", "local:", "-b", "256", "-s", "2048", "ad5693r"]
     subprocess.run(command, input=bytes(8192), check=True, timeout=60)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 # guest: --memory 5120 --disk 1Gi
 # guest: --kernel-args swiotlb=force --disk 1Gi
-"""Memory that the DMA cannot address: the kernel copies it, at moments that no stream can see.
+"""Memory that the DMA cannot address: the kernel copies its data, at moments that a stream cannot observe.
 
     script/vm --memory 5120 --disk 1Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_bounced.py
 
-dma-axi-dmac has 32-bit addresses. Above 4 GiB, or if configured to, the kernel gives the DMA other pages
-(swiotlb), and the blocks keep what they held before. Every sample is right, or there is an error.
+dma-axi-dmac has 32-bit addresses. For memory above 4 GiB, or if configured to, the kernel gives the DMA other
+pages (swiotlb), and the blocks keep their previous content. Every sample must be right, or there must be an
+error.
 """
 import array
 import pathlib
@@ -33,7 +34,7 @@ def is_told(hop):
 
 
 @pytest.mark.parametrize("sg", [0, 1])
-def test_the_recording_is_what_the_device_produced(sg):
+def test_a_recording_contains_what_the_device_produced(sg):
     sim(sg=sg)
     file = DISK / "bounced.bin"
     for words in ("", "path=auto memory=auto"):
@@ -42,7 +43,7 @@ def test_the_recording_is_what_the_device_produced(sg):
         assert is_told(result.json["route"][0]) and result.json["route"][0]["memory"] != "udmabuf"
     result = stream(f"iio:{ADC} verify:ramp --samples {SAMPLES} --block-size 64Ki --blocks 8")
     assert result.json["sinks"][0]["report"]["mismatches"] == 0
-    hop = result.json["route"][0]  # a heap whose pages happen to be low is taken without a remark
+    hop = result.json["route"][0]  # a heap whose pages happen to be low is used without a remark
     assert is_told(hop) or (hop["mechanism"] == "dmabuf" and hop["memory"].startswith("heap:"))
 
 
@@ -57,12 +58,12 @@ def test_requested_memory_that_is_bounced_is_an_error(memory):
 
 
 def was_played():
-    """By write(): the kernel's last block is padded with zeros."""
+    """Returns whether all samples were played. With write(), the kernel's last block is padded with zeros."""
     played = count("delivered")
     return played >= SAMPLES and count("mismatches") == played - SAMPLES
 
 
-def test_the_device_plays_what_the_file_holds():
+def test_the_device_plays_what_the_file_contains():
     sim(sg=0)
     ramp_file(RAMP, bytes=BYTES)
     for words in ("", "memory=udmabuf", "memory=heap:system"):
@@ -73,7 +74,7 @@ def test_the_device_plays_what_the_file_holds():
     assert "swiotlb" in failing.json["error"]["message"]
 
 
-def test_samples_from_device_to_device_are_the_same():
+def test_samples_arrive_unchanged_from_device_to_device():
     sim(sg=0)
     stream(f"iio:{ADC} iio:{DAC} --samples {SAMPLES} --block-size 64Ki")
     assert was_played()
@@ -91,7 +92,7 @@ def test_samples_from_device_to_device_are_the_same():
 
 
 @pytest.mark.parametrize("sg", [0, 1])
-def test_the_probe_says_of_each_memory_whether_the_data_arrived(sg):
+def test_the_probe_reports_for_each_memory_whether_the_data_arrived(sg):
     sim(sg=sg)
     result = run(f"doctor --probe iio:{ADC} --json", timeout=120).json
     schemas.check("doctor", result)
@@ -100,7 +101,9 @@ def test_the_probe_says_of_each_memory_whether_the_data_arrived(sg):
         arrived, error = row["data_arrived"], row["error"] or ""
         if forced:
             assert arrived is not True
-        if arrived:  # its pages happen to be low: the heap's can be seen, udmabuf's not by everyone
+        # The pages of this memory happen to be low. A heap's pages can be checked, but not every user can
+        # check a udmabuf's pages.
+        if arrived:
             assert not error or "may be unable to address" in error
         else:
             assert "swiotlb" in error or "cannot map" in error or "refuse" in error, error
@@ -111,8 +114,8 @@ def test_the_probe_says_of_each_memory_whether_the_data_arrived(sg):
         assert recorded.json["sinks"][0]["report"]["mismatches"] == 0
 
 
-def test_the_probe_does_not_settle_for_a_fence():
-    """pattern=none: the device reports completion and writes nothing."""
+def test_the_probe_does_not_trust_a_fence_alone():
+    """With pattern=none, the device reports completion and writes nothing."""
     sim(pattern="none")
     rows = run(f"doctor --probe iio:{ADC} --json", timeout=120).json["probe"]["memories"]
     assert [row["data_arrived"] for row in rows if row["blocks"]] == []
@@ -120,11 +123,12 @@ def test_the_probe_does_not_settle_for_a_fence():
 
 
 @pytest.mark.parametrize("sg", [0, 1])
-def test_a_client_of_serve_has_what_the_device_produced(sg):
+def test_a_client_of_serve_receives_what_the_device_produced(sg):
     sim(sg=sg, rate=1_000_000)
     with Serving("--listen", "localhost") as server:
         data = said(readdev(SAMPLES, buffer=65536))
         stats = server.end()
     assert len(ramp_of(data)) == SAMPLES
-    hop = stats["devices"][0]["route"][0]  # the memory that cards could send in place is out of the DMA's reach
+    # The DMA cannot address the memory that network cards could send in place.
+    hop = stats["devices"][0]["route"][0]
     assert is_told(hop) or (hop["mechanism"], hop["copies"]) == ("dmabuf", 0), hop

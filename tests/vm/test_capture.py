@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # guest: ordinary
 # guest: --kernel 7.3 --disk 2Gi
-"""Samples from the simulated ADC through the kernel's own IIO and DMA drivers, each in place."""
+"""Samples from the simulated ADC arrive in order through the kernel's own IIO and DMA drivers."""
 import itertools
 import re
 import subprocess
@@ -22,7 +22,7 @@ def loaded():
 
 @pytest.mark.parametrize("path,mechanism", [("auto", "dmabuf"), ("dmabuf", "dmabuf"),
                                             ("fileio", "fileio")])
-def test_a_recording_holds_every_sample(path, mechanism):
+def test_a_recording_contains_every_sample(path, mechanism):
     file = DISK / "a.ci16"
     result = run(f"record iio:{ADC} path={path} {file} overwrite=on --bytes {counts.RECORD_BYTES} --json")
     assert result.mechanism == mechanism
@@ -33,14 +33,14 @@ def test_a_recording_holds_every_sample(path, mechanism):
 
 
 @pytest.mark.parametrize("memory", ["heap:system", "udmabuf"])
-def test_each_memory_holds_the_ramp(memory):
+def test_capture_works_with_each_memory(memory):
     result = stream(f"iio:{ADC} memory={memory} verify:ramp --bytes 32Mi")
     hop = result.json["route"][0]
     assert hop["memory"] == memory and hop["mechanism"] == "dmabuf" and hop["copies"] == 0
 
 
 @pytest.mark.parametrize("scan", SCANS)
-def test_lanes_hold_for_every_subset_of_the_channels(scan):
+def test_every_subset_of_the_channels_is_captured_correctly(scan):
     sim(scan=scan, pattern="lanes")
     try:
         tried = SUBSETS[SCANS.index(scan) % counts.LANES_STEP::counts.LANES_STEP]
@@ -64,7 +64,7 @@ def test_samples_go_from_the_adc_to_the_dac_without_the_cpu():
     assert int(knob("mismatches", device=DAC)) == 0
 
 
-def test_between_devices_no_block_is_mapped_or_synced():
+def test_blocks_between_devices_are_not_mapped_or_synced():
     trace = DISK / "trace"
     subprocess.run(["strace", "-f", "-e", "trace=ioctl,mmap,read,write", "-o", trace, "iio-stream",
                     "stream", f"iio:{ADC}", f"iio:{DAC}", "--bytes", "32Mi"], check=True,
@@ -78,7 +78,7 @@ def test_between_devices_no_block_is_mapped_or_synced():
     assert not re.search(r"(read|write)\(\d+, .{0,120}, (\d{6,})\)", calls), "large read or write"
 
 
-def test_a_short_last_block_is_exact():
+def test_a_short_last_block_has_the_exact_length():
     for samples in (1, 7, 100_001):
         result = stream(f"iio:{ADC} verify:ramp --samples {samples}")
         assert result.json["samples"] == samples
@@ -87,7 +87,7 @@ def test_a_short_last_block_is_exact():
 
 
 def test_fileio_works_right_after_a_dmabuf_stream():
-    """At a rate: of a device without one, both blocks may always be full, and which is the first is not known."""
+    """Uses a rate: without one, both blocks can always be full, and it is unknown which is the first."""
     sim(rate=1_000_000)
     try:
         for _ in range(3):
@@ -106,14 +106,14 @@ def test_the_defaults_work_at_any_rate(rate, seconds):
         result = stream(f"iio:{ADC} {sink} --duration {seconds}s")
         assert result.json["ended"] == "duration"
         assert result.json["sample_rate"] == rate
-        if rate <= 1_000_000:  # beyond, software simulates what it can
+        if rate <= 1_000_000:  # at higher rates the software simulates as much as it can
             assert result.json["samples"] == rate * seconds
             assert result.gaps["lost_max"] == 0
     finally:
         sim()
 
 
-def test_data_in_a_buffer_with_counter_is_exact():
+def test_a_counter_channel_shows_that_no_samples_are_lost():
     sim(counter=64, pattern="lanes")
     try:
         result = stream(f"iio:{ADC} counter=channel:count0 verify:lanes --samples 100000")
@@ -123,7 +123,7 @@ def test_data_in_a_buffer_with_counter_is_exact():
         sim()
 
 
-def test_a_sweep_runs_through_every_size():
+def test_a_sweep_covers_every_size():
     sim(pattern="stamp")
     try:
         result = run(f"bench iio:{ADC} null: --sweep block-size=64Ki..8Mi,blocks=4..16 "
@@ -138,7 +138,7 @@ def test_a_sweep_runs_through_every_size():
 
 
 @pytest.mark.parametrize("blocks,size", [(8, "64Ki"), (16, "1Mi")])
-def test_system_calls_per_block_are_few_and_attaching_is_done_once(blocks, size):
+def test_each_block_takes_few_system_calls_and_is_attached_once(blocks, size):
     turns = 400
     bytes_in_all = turns * (64 << 10 if size == "64Ki" else 1 << 20)
     trace = DISK / "calls"
@@ -148,9 +148,9 @@ def test_system_calls_per_block_are_few_and_attaching_is_done_once(blocks, size)
     attach = [line for line in lines if "0x69, 0x92, 0x4" in line and "resumed" not in line
               and "-1 EBADF" not in line]
     assert len(attach) == blocks
-    # Between enabling and disabling the buffer there are only the blocks' own calls.
+    # While the buffer is enabled, there are only the calls for the blocks.
     marks = [i for i, line in enumerate(lines) if "buffer0/enable\", O_WRONLY" in line]
-    # The control thread's are per second and not per block: they show the tracer's slowness.
+    # The calls of the control thread are per second and not per block: they would show the tracer's slowness.
     within = [line for line in lines[marks[0]:marks[-1]] if "resumed" not in line]
     movers = {line.split()[0] for line in within if "0x69, 0x94" in line}
     assert len(movers) == 1

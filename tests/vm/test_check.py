@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`iio-stream check` on simulated devices: nothing fails on healthy ones, and each fault fails its check.
+"""`iio-stream check` on simulated devices: no check fails on healthy devices, and each fault fails its check.
 
     script/vm --disk 1Gi --sim board=pluto -- /usr/bin/python3 -m pytest -q tests/vm/test_check.py
 """
@@ -59,7 +59,7 @@ def failures(report):
 
 
 @pytest.mark.parametrize("name", counts.pick(["simulator at a rate", "pluto", "ad9467"], list(HEALTHY)))
-def test_nothing_fails_on_a_healthy(name):
+def test_no_check_fails_on_healthy_devices(name):
     sim(**HEALTHY[name])
     report = check("--transmit" if "simulator" in name else "", f"--scratch {DISK}").json
     assert failures(report) == {}
@@ -71,7 +71,7 @@ def test_nothing_fails_on_a_healthy(name):
 @pytest.mark.parametrize("fault", [
     pytest.param(fault, id=str(fault), marks=[pytest.mark.leaves_dmabufs] if fault.leaves_dmabufs else [])
     for fault in (FAULTS if counts.FULL else one_of_each_kind(FAULTS))])
-def test_is_found(fault):
+def test_the_fault_is_found(fault):
     sim(**fault.sim)
     set_knobs(fault)
     env = {"LD_PRELOAD": str(SHIM), **fault.shim} if fault.shim else {}
@@ -85,19 +85,20 @@ def test_is_found(fault):
     assert result.status == (fault.status or result.status) and result.status in (1, 3)
 
 
-def test_a_rate_that_the_device_does_not_deliver_is_not_its_highest():
+def test_a_rate_that_the_device_does_not_deliver_is_not_its_highest_rate():
     sim(board="pluto", rate=250_000)
-    with text_over(iio_dir("ad9361-phy") / "in_voltage_sampling_frequency", "61440000\n"):  # written without effect
+    # Writing the rate has no effect.
+    with text_over(iio_dir("ad9361-phy") / "in_voltage_sampling_frequency", "61440000\n"):
         measured, = check("cf-ad9361-lpc", "--only highest-rate", "--report none").json["checks"]
     assert measured["outcome"] == "pass"
-    assert re.search(r"at no rate .*: 61.44 MS/s \(only 2\d\d(\.\d)? kS/s came\)", measured["text"]), measured["text"]
+    assert re.search(r"no rate .*: 61.44 MS/s \(only 2\d\d(\.\d)? kS/s arrived\)", measured["text"]), measured["text"]
 
 
 def test_a_device_in_use_is_left_alone():
     sim(rate=1_000_000)
     streaming = start(f"stream iio:{ADC} null: --json --duration 60s")
     try:
-        until(lambda: int(knob("delivered")) > 10_000, "samples come")
+        until(lambda: int(knob("delivered")) > 10_000, "samples arrive")
         report = check(ADC).json
         assert failures(report) == {}
         for name in ("capture", "rate", "statistics", "throughput"):
@@ -149,7 +150,7 @@ def test_the_settings_of_a_buffer_are_restored():
     assert {path: path.read_text() for path in before} == before
 
 
-def test_no_dac_is_enabled_unless_the_transmitter_is_silent():
+def test_a_dac_is_not_enabled_unless_the_transmitter_is_silent():
     sim()
     knob("reset", 1, device=DAC)
     report = check().json
@@ -172,14 +173,15 @@ def test_a_transmitter_is_silenced_and_restored():
     assert knob("transfers", device="cf-ad9361-dds-core-lpc") == "0"
 
 
-def test_a_report_has_no_host_name_unless_asked():
+def test_a_report_only_contains_the_host_name_on_request():
     check("--only kernel", "--report check.json")
     text = pathlib.Path("check.json").read_text()
     assert socket.gethostname() not in text and json.loads(text)["host"] is None
     assert check("--only kernel", "--identify").json["host"] == socket.gethostname()
 
 
-@pytest.mark.leaves_dmabufs  # a block enqueued while the device goes is never given back (docs/lab-findings.md)
+# The kernel never releases a block that is enqueued while the device disappears (docs/lab-findings.md).
+@pytest.mark.leaves_dmabufs
 def test_an_unplugged_driver_is_bound_again():
     sim()
     report = check(ADC, "--destructive", "--only unplug").json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`iio-stream check` where the kernel copies what a DMA writes.
+"""`iio-stream check` on a machine where the kernel copies the data that a DMA writes.
 
     script/vm --kernel-args swiotlb=force -- /usr/bin/python3 -m pytest -q tests/vm/test_check_bounced.py
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`iio-stream check` on kernels with legacy blocks, where any read() of `broken` ends the guest.
+"""`iio-stream check` on kernels with legacy blocks. With `broken`, any read() ends the guest.
 
     script/vm --disk 1Gi --buffers legacy:broken -- /usr/bin/python3 -m pytest -q tests/vm/test_check_legacy.py
 """
@@ -16,7 +16,7 @@ def in_a_folder_of_its_own(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("parameters", [{}, {"rate": 1_000_000}, {"board": "pluto"}], ids=["simulator", "at a rate", "pluto"])
-def test_nothing_fails_and_nothing_is_read(parameters):
+def test_no_check_fails_and_none_calls_read(parameters):
     sim(**parameters)
     report = json.loads(run(f"check --transmit --json --scratch {DISK}", timeout=600).out)
     assert [one for one in report["checks"] if one["outcome"] == "fail"] == []
@@ -29,7 +29,7 @@ def test_nothing_fails_and_nothing_is_read(parameters):
 
 @pytest.mark.parametrize("sg, reported", [(0, "258048"), (1, "it as complete")])
 def test_a_short_block_is_found(sg, reported):
-    """Only a core without scatter-gather reports the length that was transferred."""
+    """Only a core without scatter-gather reports the transferred length."""
     sim(sg=sg, short_at=3, short_bytes=4096)
     report = json.loads(run(f"check {ADC} --only short-blocks --json --scratch {DISK}", timeout=600, status=1).out)
     failures = [one for one in report["checks"] if one["outcome"] == "fail"]

@@ -25,7 +25,7 @@ def fresh():
 
 
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
-def test_a_recording_holds_every_sample(path):
+def test_a_recording_contains_every_sample(path):
     file = DISK / "a.ci16"
     result = run(f"record iio:{ADC} path={path} {file} overwrite=on --bytes {SIZE} --json", timeout=300)
     assert result.mechanism == path and result.json["error"] is None
@@ -37,7 +37,7 @@ def test_a_recording_holds_every_sample(path):
 
 
 @pytest.mark.parametrize("chip", counts.some(sorted(set(CHIPS) - {ADC}), 5))
-def test_its_sister_chips_stream(chip):
+def test_related_chips_stream(chip):
     converter(chip, pattern="lanes")
     scan_type, channels, rate = CHIPS[chip]
     try:
@@ -48,7 +48,7 @@ def test_its_sister_chips_stream(chip):
         for path in ("dmabuf", "fileio"):
             report = stream(f"iio:{chip} path={path} verify:lanes --bytes 4Mi").json["sinks"][0]["report"]
             assert (report["mismatches"], report["swaps"], report["gaps"]) == (0, 0, 0)
-        if channels > 1:  # the driver sets which
+        if channels > 1:  # the driver enables the selected channel
             result = stream(f"iio:{chip} channels=voltage1 verify:lanes --bytes 1Mi")
             assert result.json["sinks"][0]["report"]["mismatches"] == 0 and result.json["sample_bytes"] == 2
     finally:
@@ -67,7 +67,7 @@ def test_the_drivers_have_calibrated_the_interface():
                                                     ("pos_fullscale", (0xFFFF, 0xFFFF)),
                                                     ("checkerboard", (0xAAAA, 0x5555)),
                                                     ("one_zero_toggle", (0xFFFF, 0))]))
-def test_a_test_mode_is_what_a_recording_holds(mode, words):
+def test_a_recording_contains_the_pattern_of_the_test_mode(mode, words):
     file = DISK / "mode.raw"
     debugfs(ADC, "in_voltage0_test_mode", mode)
     try:
@@ -79,17 +79,17 @@ def test_a_test_mode_is_what_a_recording_holds(mode, words):
     assert stream(f"iio:{ADC} verify:ramp --bytes 1Mi").json["sinks"][0]["report"]["mismatches"] == 0
 
 
-def test_the_monitor_of_a_pseudo_random_test_is_in_step_while_it_streams():
+def test_the_prbs_monitor_is_synchronized_during_a_stream():
     converter(ADC, rate=1_000_000)
     streaming = start(f"stream iio:{ADC} null: --quiet")
     try:
-        until(lambda: int(knob("delivered", device=ADC)) > 10_000, "samples come")
+        until(lambda: int(knob("delivered", device=ADC)) > 10_000, "samples arrive")
         debugfs(ADC, "in_voltage0_test_mode", "prbs9")
         assert "CH0: OK" in debugfs(ADC, "in_voltage0_test_mode")
         debugfs(ADC, "in_voltage0_test_mode", "off")
-        assert register(ADC, CHANNEL) & 1 == 0  # the driver leaves it so
+        assert register(ADC, CHANNEL) & 1 == 0  # the driver leaves the channel disabled
         seen = int(knob("delivered", device=ADC))
-        until(lambda: int(knob("delivered", device=ADC)) > seen, "samples go on")
+        until(lambda: int(knob("delivered", device=ADC)) > seen, "samples continue")
     finally:
         interrupt(streaming)
         finish(streaming)
@@ -98,33 +98,33 @@ def test_the_monitor_of_a_pseudo_random_test_is_in_step_while_it_streams():
     converter(ADC)
 
 
-def test_the_wait_for_a_core_with_both_channels_off_ends():
+def test_a_stream_times_out_if_the_core_has_both_channels_off():
     converter("ad9643", rate=1_000_000)
     streaming = start("stream iio:ad9643 null: --timeout 1s --json")
     try:
-        until(lambda: int(knob("delivered", device="ad9643")) > 10_000, "samples come")
-        for channel in (0, 1):  # as the driver does at the end of a pseudo-random test
+        until(lambda: int(knob("delivered", device="ad9643")) > 10_000, "samples arrive")
+        for channel in (0, 1):  # the driver leaves each channel disabled after a pseudo-random test
             for mode in ("prbs9", "off"):
                 debugfs("ad9643", f"in_voltage{channel}_test_mode", mode)
         result = finish(streaming)
         assert result.status == 3 and result.json["error"]["name"] == "ETIMEDOUT"
-        stream("iio:ad9643 verify:ramp --bytes 1Mi")  # the next stream switches them on again
+        stream("iio:ad9643 verify:ramp --bytes 1Mi")  # the next stream enables them again
     finally:
         streaming.kill()
         streaming.wait()
         converter(ADC)
 
 
-def test_the_overflow_bit_that_is_up_before_the_start_is_no_loss():
-    assert register(ADC, XFLOW) == 4  # no one takes the samples
+def test_an_overflow_bit_that_is_set_before_the_start_is_not_a_loss():
+    assert register(ADC, XFLOW) == 4  # nothing takes the samples
     result = stream(f"iio:{ADC} verify:ramp --bytes 4Mi")
     assert result.gaps["certain"] == 0 and "overflow-bit" in result.gaps["evidence"]
     assert register(ADC, XFLOW) == 4
 
 
 @pytest.mark.parametrize("path, delay", [("dmabuf", 0), ("fileio", 0), ("dmabuf", 40), ("fileio", 40)])
-def test_after_the_first_instants_each_loss_is_found_and_none_is_invented(path, delay):
-    """delay: of the register, in milliseconds."""
+def test_every_loss_is_found_and_no_false_loss_is_reported(path, delay):
+    """`delay` is the register's delay in milliseconds."""
     converter(ADC, rate=1_000_000, xflow_delay_ms=delay)
     words = f"iio:{ADC} path={path} verify:ramp --samples 600000 --block-size 64Ki --blocks 48"
     try:
@@ -140,8 +140,9 @@ def test_after_the_first_instants_each_loss_is_found_and_none_is_invented(path, 
         converter(ADC)
 
 
-def test_samples_lost_before_a_restart_are_not_a_loss():
-    """The first blocks of the order trials, and of the stream, are refused, so that nothing arrives."""
+def test_samples_lost_before_a_restart_are_not_reported_as_a_loss():
+    """The device refuses the first blocks each time that it is enabled: while the program tests the order of
+    the kernel's blocks, and when the stream starts. No samples arrive."""
     converter(ADC, rate=1_000_000, refuse_at=0, refuse_count=2, refuse_most=6)
     try:
         result = stream(f"iio:{ADC} path=fileio verify:ramp --samples 600000 --block-size 64Ki --blocks 16 --timeout 1s")
@@ -153,13 +154,13 @@ def test_samples_lost_before_a_restart_are_not_a_loss():
 
 
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
-def test_a_register_that_the_driver_clears_too_is_no_evidence(path):
-    """A bit that is clear again when it is read does not rule out what an empty queue may have lost."""
+def test_a_register_that_the_driver_also_clears_is_not_evidence(path):
+    """A bit that is already clear when it is read does not rule out a loss in an empty queue."""
     converter(ADC, rate=1_000_000, fifo=4096, xflow_clear=1)
     words = f"iio:{ADC} path={path} verify:ramp --block-size 64Ki --blocks 16"
     try:
         healthy = stream(f"{words} --samples 600000")
-        assert healthy.gaps["certain"] == 0  # the two blocks of read() may run dry on a busy machine
+        assert healthy.gaps["certain"] == 0  # the two blocks of read() might run dry on a busy machine
         assert path == "fileio" or healthy.gaps["possible"] == 0
         stalled = stream(f"{words} null: stall_at=100000 stall_for=700ms --duration 2s")
         lost = sum(n for at, n in truth(ADC)[0] if at < stalled.json["samples"])
@@ -168,17 +169,18 @@ def test_a_register_that_the_driver_clears_too_is_no_evidence(path):
         assert stalled.json["sinks"][0]["report"]["unreported"] == 0
         for result in (healthy, stalled):
             assert "clears the overflow register" in result.json["route"][0]["reason"]
-        assert healthy.gaps["evidence"] == ["starvation"]  # a clear bit is no evidence, a set one is
+        assert healthy.gaps["evidence"] == ["starvation"]  # a clear bit is not evidence, but a set bit is
         if path == "dmabuf":
             assert stalled.gaps["certain"] >= 1 and stalled.gaps["evidence"] == ["overflow-bit", "starvation"]
     finally:
         converter(ADC)
 
 
-def test_an_overflow_is_found_by_the_drivers_own_backend():
+def test_an_overflow_is_found_through_the_drivers_own_backend():
     converter(ADC, rate=1_000_000, fifo=0, drop_at=400_000, drop=77, drop_xflow=1)
     try:
-        result = stream(f"iio:{ADC} verify:ramp --duration 2500ms --block-size 64Ki")  # it is read once a second
+        # The register is read once a second.
+        result = stream(f"iio:{ADC} verify:ramp --duration 2500ms --block-size 64Ki")
         assert truth(ADC) == ([(400_000, 77)], 77)
         report = result.json["sinks"][0]["report"]
         assert (report["gaps"], report["lost"], report["unreported"]) == (1, 77, 0)
@@ -188,10 +190,10 @@ def test_an_overflow_is_found_by_the_drivers_own_backend():
         converter(ADC)
 
 
-def test_a_new_rate_is_refused_while_it_streams_and_a_scale_is_not():
+def test_a_new_rate_is_refused_during_a_stream_but_a_new_scale_is_not():
     streaming = start(f"stream iio:{ADC} null: --quiet")
     try:
-        until(lambda: int(knob("delivered", device=ADC)) > 0, "samples come")
+        until(lambda: int(knob("delivered", device=ADC)) > 0, "samples arrive")
         refused = run(f"attr set {ADC}/voltage0/sampling_frequency 200000000", status=3)
         assert "only while the device does not stream" in refused.err
         run(f"attr set {ADC}/voltage0/scale 0.038146")
@@ -201,13 +203,13 @@ def test_a_new_rate_is_refused_while_it_streams_and_a_scale_is_not():
     wrong = run(f"attr set {ADC}/voltage0/scale 1.5", status=3)
     assert "scale_available: 0.030517" in wrong.err
     assert "dmesg" in run(f"stream iio:{ADC} rate=251M null: --samples 1", status=3).err
-    result = stream(f"iio:{ADC} rate=200M verify:ramp --bytes 1Mi")  # calibrates for a while
+    result = stream(f"iio:{ADC} rate=200M verify:ramp --bytes 1Mi")  # the driver calibrates for a while
     assert result.json["sample_rate"] == 200_000_000
     assert (iio_dir(ADC) / "in_voltage_sampling_frequency").read_text().strip() == "200000000"
     converter(ADC)
 
 
-def test_the_probe_counts_the_interrupts_of_the_backends_dma():
+def test_the_probe_counts_the_interrupts_of_the_dma():
     probe = run(f"doctor --probe {ADC} --json", timeout=120).json["probe"]
     rows = {row["memory"]: row["interrupts_per_block"] for row in probe["memories"]}
     assert 0.5 < rows["udmabuf"] < 2 and "interrupts per block" in probe["reason"]
@@ -215,13 +217,14 @@ def test_the_probe_counts_the_interrupts_of_the_backends_dma():
     try:
         probe = run(f"doctor --probe {ADC} --json", timeout=120).json["probe"]
         rows = {row["memory"]: row["interrupts_per_block"] for row in probe["memories"]}
-        assert rows["udmabuf"] > 1.5  # one for each segment; newer kernels make udmabufs of few
+        # One interrupt for each segment; newer kernels make udmabufs with few segments.
+        assert rows["udmabuf"] > 1.5
         assert rows["udmabuf"] <= 4 or probe["recommended"] == "heap:system"
     finally:
         converter(ADC)
 
 
-def test_sigmf_knows_no_frequency_of_a_converter_without_a_front_end():
+def test_metadata_have_no_frequency_without_a_front_end():
     run(f"record iio:{ADC} {DISK / 'plain'} overwrite=on --bytes 1Mi --quiet")
     meta = json.loads((DISK / "plain.sigmf-meta").read_text())
     assert "core:frequency" not in meta["captures"][0]

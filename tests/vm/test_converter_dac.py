@@ -18,7 +18,7 @@ from waiting import until
 DAC = "ad9739a"
 SIZE = "256Mi" if counts.FULL else "32Mi"
 VERSION, XFLOW, DATA_SEL = 0x0, 0x88, 0x418
-OWN_TONE, MEMORY = 0, 2  # where the core takes its samples from
+OWN_TONE, MEMORY = 0, 2  # values of DATA_SEL: the source of the core's samples
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -32,7 +32,8 @@ def count(name):
 
 
 def register(address):
-    """The core's. ad9739a has no registers of its own in debugfs, and then IIO shows the backend's neither."""
+    """Returns a register of the core, as regmap's debugfs shows it. IIO's debugfs does not show the backend's
+    registers, because the driver of the AD9739A provides none of its own there."""
     text = pathlib.Path("/sys/kernel/debug/regmap/adi-axi-dac.3/registers").read_text()
     return {int(at, 16): int(value, 16) for at, value in re.findall(r"(\w+): (\w+)", text)}[address]
 
@@ -47,23 +48,23 @@ def test_every_sample_of_a_file_is_played(path):
     assert count("check_gaps") == 0 and count("mismatches") == count("check_repeats") == padding // 4
 
 
-def test_the_core_plays_the_memory_only_while_the_buffer_is_enabled():
+def test_the_core_plays_from_memory_only_while_the_buffer_is_enabled():
     assert register(VERSION) >> 16 == 9 and register(DATA_SEL) == OWN_TONE
     playing = start(f"play {DISK / 'ramp'} loop=on iio:{DAC} rate=2G --quiet")
     try:
-        until(lambda: register(DATA_SEL) == MEMORY, "the core plays the memory")
+        until(lambda: register(DATA_SEL) == MEMORY, "the core plays from memory")
     finally:
         interrupt(playing)
         finish(playing)
     assert register(DATA_SEL) == OWN_TONE
 
 
-def test_a_clock_that_cannot_be_set_is_reported_before_anything_is_played():
+def test_a_missing_clock_rate_is_reported_before_playback_starts():
     wrong = run(f"play {DISK / 'ramp'} iio:{DAC}", status=2)
     assert "2000000000" in wrong.err and "rate=2000000000" in wrong.err
 
 
-def test_an_underflow_is_counted_and_is_in_the_cores_register():
+def test_an_underflow_is_counted_and_sets_the_cores_register():
     converter(DAC, dac_rate=2_000_000_000, fifo=0)
     try:
         knob("stall_at", 1 << 20)
@@ -76,7 +77,7 @@ def test_an_underflow_is_counted_and_is_in_the_cores_register():
         converter(DAC)
 
 
-def test_samples_go_from_an_adc_to_it_without_the_cpu():
+def test_samples_go_from_an_adc_to_the_dac_without_the_cpu():
     result = stream(f"iio:{ADC} channels=voltage0_i iio:{DAC} --bytes {SIZE}", timeout=300)
     assert result.json["copies"] == 0 and count("delivered") == result.json["samples"]
     assert count("mismatches") == 0

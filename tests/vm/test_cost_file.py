@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 # guest: --icount --disk 2Gi --sim pattern=stamp,check=none
-"""What a GiB on the disk costs: the program's own instructions, user and kernel, counted by the
-guest's clock. All that passes is shown beside it; it holds the time that the disk takes, too.
+"""The cost of a GiB on the disk: the program's own instructions, user and kernel, counted by the guest's
+clock. The test also prints the elapsed guest time, which includes the time that the disk takes.
 
-The bars (million instructions per GiB): the writer alone 12 by io_uring on huge pages and 130 by
-libaio; the whole way the writer and 1.1 times the way to null: with the same memory. 9.8 to 11.9
-were measured of the writer by io_uring; the limit leaves a margin.
+The targets (million instructions per GiB) are 12 for the writer alone by io_uring on huge pages, and 130 by
+libaio. The limit for the whole path is the writer's limit plus 1.1 times the cost of the path to null: with
+the same memory. The writer by io_uring measured 9.8 to 11.9; its limit has a margin.
 """
 import json
 
@@ -15,14 +15,15 @@ from conftest import ADC, DAC, DISK, run
 BYTES = 512 << 20
 GIB = 1 << 30
 BLOCKS = "--block-size 4Mi --blocks 8"
-# Of the reader as well: it does the same the other way.
+# The limits also apply to the reader, which does the same in the other direction.
 WRITER = {"io_uring": 15, "libaio": 130}
 
 
 def cost(*words, page=2 << 20):
-    """Millions per GiB: guest nanoseconds, the program's own instructions; and the summary."""
+    """Returns, in millions per GiB, the guest's nanoseconds and the program's own instructions, and then the
+    summary."""
     file = DISK / "summary"
-    # On a slow host the guest's clock runs on while it waits for its disk.
+    # On a slow host, the guest's clock continues while the guest waits for its disk.
     run(*words, f"{BLOCKS} --bytes {BYTES} --quiet --json={file} --timeout 10min", timeout=1200)
     summary = json.loads(file.read_text())
     assert summary["error"] is None and summary["bytes"] == BYTES
@@ -39,13 +40,13 @@ def to_null():
 
 
 @pytest.mark.parametrize("engine", ["io_uring", "libaio", "buffered"])
-def test_the_disk_reads_the_blocks_and_the_cpu_does_not(engine, to_null):
+def test_recording_costs_few_instructions_and_no_copy(engine, to_null):
     file = DISK / "cost.ci16"
     total, own, summary = cost(f"record iio:{ADC} memory=udmabuf {file} overwrite=on engine={engine}")
     file.unlink()
     print(f"\n{engine}: {own:.1f} M instructions per GiB, {total:.1f} M ns; the writer "
           f"{own - to_null:.1f}")
-    if engine == "buffered":  # here for comparison
+    if engine == "buffered":  # measured only for comparison
         assert summary["copies"] == 1
         return
     assert summary["copies"] == 0
@@ -62,12 +63,12 @@ def recorded():
 
 
 @pytest.mark.parametrize("engine", ["io_uring", "libaio", "buffered"])
-def test_the_disk_fills_the_blocks_and_the_cpu_does_not(engine, to_null, recorded):
+def test_playback_from_a_file_costs_few_instructions_and_no_copy(engine, to_null, recorded):
     source = f"file:{recorded} format=ci16_le channel_names=4 memory=udmabuf engine={engine}"
     _, reader, _ = cost(f"stream {source} null:")
     total, own, summary = cost(f"play {source} iio:{DAC}")
     print(f"\n{engine}: the reader {reader:.1f} M instructions per GiB, to the DAC {own:.1f}, {total:.1f} M ns")
-    if engine == "buffered":  # here for comparison
+    if engine == "buffered":  # measured only for comparison
         assert summary["copies"] == 1
         return
     assert summary["copies"] == 0

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # guest: --icount --disk 2Gi --sim pattern=stamp,check=none
-"""What GNU Radio's source costs: instructions of the process, user and kernel, for each sample (an I/Q pair of
-16 bits each) on its way into a null sink; beside gr-iio's source on the same device, and beside
-flowgraphs of GNU Radio's own blocks that only write, or only convert, as much."""
+"""The cost of GNU Radio's source: instructions of the process, user and kernel, for each sample (an I/Q pair
+of 16 bits each) on its way into a null sink. It is compared with gr-iio's source on the same device, and with
+flowgraphs of GNU Radio's own blocks that only write, or only convert, the same amount."""
 import os
 import pathlib
 import sys
@@ -18,10 +18,10 @@ pytest.importorskip("gnuradio.gr")
 from gnuradio import blocks, gr, iio, iio_stream  # noqa: E402
 
 PAIR = ["voltage0_i", "voltage0_q"]
-BLOCK = 1 << 18  # samples, 1 MiB
+BLOCK = 1 << 18  # samples of a block of 1 MiB
 SAMPLE_BYTES = 4
-SAMPLES = 1 << 23  # 32 MiB; for gr-iio's, which is much slower, a quarter
-DEADLINE = 300  # of the guest's seconds, each 10^9 instructions
+SAMPLES = 1 << 23  # 32 MiB; a quarter for gr-iio's source, which is much slower
+DEADLINE = 300  # seconds of the guest, each of 10^9 instructions
 
 
 def ours(type, path):
@@ -51,7 +51,7 @@ def theirs(top, sinks):
 
 
 def theirs_to_complex(top, sinks):
-    """As fmcomms2_source does for fc32."""
+    """Converts to complex as fmcomms2_source does for fc32."""
     source, pair = gr_iio(), wide(blocks.float_to_complex())
     for port in range(2):
         top.connect((source, port), wide(blocks.short_to_float(1, 32768)), (pair, port))
@@ -60,7 +60,7 @@ def theirs_to_complex(top, sinks):
 
 
 def wide(block):
-    """With as much buffer after it as our source asks for."""
+    """Gives the block's output a buffer as large as our source requests."""
     block.set_min_output_buffer(1 << 17)
     return block
 
@@ -92,7 +92,8 @@ FLOWGRAPHS = {
 
 
 def instructions_per_sample(make, samples):
-    """While samples flow: between two moments of one flowgraph, so that its beginning and end do not count."""
+    """Measures while samples flow: between two moments of one flowgraph, so that its start and end do not
+    count."""
     top, sinks = gr.top_block(), []
     make(top, sinks)
 
@@ -122,14 +123,15 @@ def table():
 
 
 @pytest.mark.parametrize("type", ["sc16", "fc32"])
-def test_the_source_costs_a_small_part_of_gr_iios(table, type):
+def test_our_source_costs_a_fraction_of_gr_iios(table, type):
     theirs = "shorts" if type == "sc16" else "to complex"
     for path in ("dmabuf", "fileio"):
         assert table[f"iio_stream.source, {type}, {path}"] < table[f"iio.device_source, {theirs}"] / 20
     assert table["iio_stream.source, fc32, two pairs"] < table["iio.device_source, to complex"] / 5
 
 
-def test_it_reads_the_samples_once(table):
-    """It takes less than GNU Radio's own blocks for the same work: everything else it does must be small."""
+def test_our_source_reads_the_samples_only_once(table):
+    """Our source takes less than GNU Radio's own blocks for the same work, so everything else that it does
+    must be small."""
     assert table["iio_stream.source, sc16, dmabuf"] < table["null_source, 4 bytes"]
     assert table["iio_stream.source, fc32, dmabuf"] < table["null_source, interleaved_short_to_complex"]

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # guest: --icount --buffers legacy --disk 3Gi
-"""What a GiB costs through legacy blocks: the program's own instructions, user space and kernel, counted by the guest's
-clock, against Debian's iio_readdev, which uses the same blocks. Starts are excluded by the difference of two lengths."""
+"""The cost of a GiB through legacy blocks: the program's own instructions, user space and kernel, counted by
+the guest's clock. It is compared with Debian's iio_readdev, which uses the same blocks. The difference of two
+lengths excludes the start."""
 import resource
 import subprocess
 
@@ -9,8 +10,8 @@ from conftest import ADC, DISK, sim
 
 GIB = 1 << 30
 SAMPLE = 8
-# Million instructions per GiB. The limits are 1.15 times a minimal C program, which took 20, and 160 for files.
-# Between 4 and 11 were measured to null, between 13 and 15 with the overflow register, and between 125 and 137 to a file.
+# Million instructions per GiB. The limit to null is 1.15 times the cost of a minimal C program, which took
+# 20. The measured costs are 4 to 11 to null, 13 to 15 with the overflow register, and 125 to 137 to a file.
 MOST_TO_NULL, MOST_TO_FILE = 23, 160
 SIM = {"pattern": "stamp", "check": "none"}
 
@@ -40,16 +41,17 @@ def readdev(size):
     return ["iio_readdev", "-u", "local:", "-b", (1 << 20) // SAMPLE, "-s", size // SAMPLE, ADC]
 
 
-def test_a_block_in_place_costs_little_and_no_more_than_libiio():
+def test_a_block_in_place_costs_no_more_than_with_libiio():
     sim(**SIM, xflow="none")
     ours, libiio = per_gib(to_null, GIB, 5 * GIB), per_gib(readdev, GIB, 5 * GIB)
     print(f"\nto null: {ours:.1f} M instructions per GiB, iio_readdev {libiio:.1f}")
     assert ours <= MOST_TO_NULL
-    assert ours <= 1.1 * libiio  # runs of one boot differ by some percent
+    assert ours <= 1.1 * libiio  # runs in one boot differ by a few percent
 
 
 def test_reading_the_overflow_register_before_each_block_costs_one_system_call():
-    """iio_readdev does not read it, and does not see what was lost while the device had blocks."""
+    """iio_readdev does not read the register, and does not detect samples that were lost while the device had
+    blocks."""
     sim(**SIM, xflow="adi")
     ours, libiio = per_gib(to_null, GIB, 5 * GIB), per_gib(readdev, GIB, 5 * GIB)
     print(f"\nto null with the register: {ours:.1f} M instructions per GiB, iio_readdev {libiio:.1f}")

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 # guest: --kernel 7.3 --icount --disk 2Gi --sim pattern=stamp,check=none
-"""What a GiB on the disk costs on Linux 7.3, which makes a few DMA descriptors of a block on huge pages.
+"""The cost of a GiB on the disk on Linux 7.3, which needs only a few DMA descriptors for a block on huge
+pages.
 
-The program's own instructions, user and kernel, as in test_cost_file.py. What else the guest does in
-the meantime, its ticks and the disk's interrupts, is charged to the running program: more if the host is
-slow. So the cheapest of three runs counts. Single runs on a busy host took 11.4 to 16.7; libaio takes 23.6
-to 24.4.
+The test counts the program's own instructions, user and kernel, as in test_cost_file.py. The guest's ticks
+and the disk's interrupts are charged to the running program as well, and there are more of them on a slow
+host. Therefore the cheapest of three runs counts. Single runs on a busy host took 11.4 to 16.7; libaio takes
+23.6 to 24.4.
 """
 import json
 

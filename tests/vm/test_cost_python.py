@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 # guest: --icount --disk 2Gi --sim pattern=stamp,check=none
-"""What a block costs in Python: instructions, counted by the guest's clock, against the same loop in C++
-(tests/bench/reader.cpp), and against libiio's way of reading."""
+"""The cost of a block in Python: instructions, counted by the guest's clock, compared with the same loop in
+C++ (tests/bench/reader.cpp), and with reading through libiio."""
 import pathlib
 import subprocess
 import time
 
-import iio  # noqa: F401  # before the programs are timed
+import iio  # noqa: F401  # imported before the programs are timed
 import pytest
 from conftest import ADC, sim
 
@@ -18,9 +18,10 @@ BLOCKS = 8
 SIZES = {"64Ki": (65536, 4000), "1Mi": (1 << 20, 2000)}
 BAR = 25_000
 
-TURNS = 256  # of the programs below, blocks of 1 MiB
+TURNS = 256  # blocks of 1 MiB in the programs below
 GIB = 1 << 30
-# As a user would write them: arrays of shape (samples, channels), and complex numbers of full scale 1.0.
+# Programs as a user would write them: arrays of shape (samples, channels), and complex numbers with a full
+# scale of 1.0.
 OURS = """
 import iio_stream as ios
 with ios.source(f"iio:{device}", block_size="1Mi", blocks=8, bytes=turns << 20) as rx:
@@ -69,7 +70,7 @@ def python_nanoseconds(size, turns):
 
 
 @pytest.mark.parametrize("name", SIZES)
-def test_a_block_costs_little_more_in_python(name):
+def test_a_block_costs_little_more_in_python_than_in_cpp(name):
     size, turns = SIZES[name]
     cpp, python = cpp_nanoseconds(size, turns) / turns, python_nanoseconds(size, turns) / turns
     print(f"\n{name}: {python:.0f} instructions per block in Python, {cpp:.0f} in C++: {python - cpp:.0f} more")
@@ -78,7 +79,8 @@ def test_a_block_costs_little_more_in_python(name):
 
 @pytest.fixture(scope="module")
 def table():
-    """Million instructions per GiB of the process itself, user and kernel, and lines, of each program."""
+    """Returns {program: (million instructions per GiB, number of lines)}. The instructions are the process's
+    own, user and kernel."""
     rows = {}
     for name, text in PROGRAMS.items():
         names = {"device": ADC, "turns": TURNS}
@@ -94,7 +96,7 @@ def table():
 
 @pytest.mark.parametrize("ours,theirs", [("iio_stream, array", "libiio, array"),
                                          ("iio_stream, iq()", "libiio, complex")])
-def test_libiios_way_is_beside_ours(table, ours, theirs):
+def test_our_programs_are_cheaper_and_shorter_than_with_libiio(table, ours, theirs):
     assert table[theirs][0] > 3 * table[ours][0] > 0
     assert table[theirs][1] > 2 * table[ours][1]
 
@@ -122,7 +124,7 @@ def instructions_of(open_and_close, *words, **options):
 
 @pytest.fixture
 def pluto():
-    """Its radio has many attributes."""
+    """Loads Pluto, whose radio has many attributes."""
     sim(board="pluto")
     yield
     sim(pattern="stamp", check="none")
@@ -131,11 +133,12 @@ def pluto():
 @pytest.mark.parametrize("sizes, samples, most", [
     ({"block_size": 4096, "blocks": 4}, 1024, 0.5),
     ({"block_size": "1Mi", "blocks": 4}, 1 << 18, 0.5),
-    # By default we take a quarter of a second, 30 MiB, which the kernel has to clear and to map; libiio takes 4.
+    # By default we allocate a quarter of a second, which is 30 MiB that the kernel must clear and map; libiio
+    # allocates 4 MiB.
     ({}, 1 << 18, 1.1),
 ], ids=["small", "4 MiB", "default"])
-def test_opening_a_device_and_closing_it_costs_no_more_than_libiio(pluto, sizes, samples, most):
-    """libiio has four blocks by default."""
+def test_opening_and_closing_a_device_costs_no_more_than_with_libiio(pluto, sizes, samples, most):
+    """libiio uses four blocks by default."""
     ours = instructions_of(opened_by_us, **sizes)
     theirs = instructions_of(opened_by_libiio, samples)
     print(f"\n{sizes}: {ours:.0f} instructions, by libiio {theirs:.0f}")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # guest: --icount --disk 2Gi --sim pattern=stamp,check=none
-"""What a block from the ADC to USB costs the board: instructions, counted by the guest's clock, with
-a controller that completes each request immediately and discards it."""
+"""The cost for the board of a block from the ADC to USB: instructions, counted by the guest's clock, with a
+controller that completes each request immediately and discards it."""
 import json
 import pathlib
 import subprocess
@@ -12,14 +12,15 @@ from usb import FFS, GADGETS, RUN, UDC, ask_for_stream, end, gadget, udc
 
 YARDSTICK = pathlib.Path(__file__).resolve().parents[2] / "build/tests/bench/ffs-transfer"
 BLOCKS = 8
-# The capture, and a TRANSFER with the header, the look at ep0 and the status that each block
-# needs: 0.83 to 1.10 was measured. docs/performance.md has the ratio to a bare TRANSFER, too.
+# Ratio to the capture plus a TRANSFER with the header, the poll of ep0 and the status that each block needs.
+# The measured ratios are 0.83 to 1.10. docs/performance.md also has the ratio to a bare TRANSFER.
 LIMIT = 1.2
 SIZES = {"256Ki": (262144, 4000), "1Mi": (1 << 20, 4000), "8Mi": (8 << 20, 4000)}
 
 
 def transfers(size, turns, *whole):
-    """Nanoseconds of this many TRANSFERs alone, or with what accompanies each block's."""
+    """Returns the nanoseconds of this many TRANSFERs, alone or with everything that accompanies the TRANSFER
+    of a block."""
     with gadget():
         udc("blackhole", 1)
         output = subprocess.run(
@@ -42,14 +43,14 @@ def to_usb(way, size, turns, options=(), sink=""):
 
 
 def per_block(measure, turns):
-    """Of a long stream, less a short one: without what beginning and end cost, which is mostly time
-    (io_destroy() waits for the kernel's RCU, tens of milliseconds)."""
+    """Returns the cost of a long stream minus that of a short one, per block. This excludes the start and the
+    end, which mostly wait (io_destroy() waits tens of milliseconds for the kernel's RCU)."""
     few = turns // 5
     return (measure(turns) - measure(few)) / (turns - few)
 
 
 def bench(size, turns, options, sink, ask):
-    """Nanoseconds of a stream of that many blocks, and how they went."""
+    """Returns the nanoseconds of a stream of that many blocks, and the mechanisms of its route."""
     file = DISK / "summary"
     process = start(f"bench iio:{ADC} {' '.join(options)} {sink} --block-size {size} --blocks {BLOCKS} "
                     f"--bytes {size * turns} --quiet --json={file}")
@@ -61,7 +62,7 @@ def bench(size, turns, options, sink, ask):
 
 
 @pytest.mark.parametrize("name", SIZES)
-def test_a_block_costs_little_more_than_its_capture_and_its_transfer(name):
+def test_a_block_costs_little_more_than_its_capture_and_transfer(name):
     size, turns = SIZES[name]
     memory = "path=dmabuf memory=heap:system"
     captured = per_block(lambda n: to_null(size, n, memory), turns)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""How many writes the disk itself has in flight while a file grows, as its driver counts them: with a disk
-that takes long over each, as many as were asked for."""
+"""Tests that a growing file on a slow disk has as many writes in flight as `depth=` specifies. The disk's
+driver counts them."""
 import pathlib
 import statistics
 import time
@@ -10,13 +10,14 @@ from conftest import finish, start
 from disks import MoodyDisk, command
 from waiting import until
 
-DELAY_MS = 500  # in which eight blocks of 64 KiB are far less than a second's 4 MB
+DELAY_MS = 500  # in this time, eight blocks of 64 KiB are far less than the 2 MB that the source produces
 SAMPLES = 42
 
 
 @pytest.fixture
 def disk(tmp_path):
-    """A moody disk, mounted through another device: the moody one counts a write only when its delay is over."""
+    """Yields a misbehaving disk that is mounted through another device: the disk itself only counts a write
+    after its delay."""
     with MoodyDisk(tmp_path / "moody") as moody:
         command("umount", moody.folder)
         command("dmsetup", "create", "iios-counted", "--noudevsync", "--table",
@@ -29,7 +30,7 @@ def disk(tmp_path):
 
 
 def writes_in_flight(disk, *options):
-    """Samples a running recording: writes in flight, the file's length then, and how much was valid."""
+    """Returns samples of the number of writes in flight during a recording."""
     device = command("findmnt", "-no", "MAJ:MIN", disk.folder)
     counter = pathlib.Path(f"/sys/dev/block/{device}/inflight")
     file = disk.folder / "a.ci16"
@@ -53,8 +54,8 @@ def writes_in_flight(disk, *options):
 
 @pytest.mark.parametrize("depth", [1, 8])
 @pytest.mark.parametrize("engine", ["io_uring", "libaio"])
-def test_as_many_writes_as_asked_for_are_in_flight_on_a_growing_file(disk, engine, depth):
+def test_a_growing_file_has_as_many_writes_in_flight_as_requested(disk, engine, depth):
     found = writes_in_flight(disk, f"engine={engine}", f"depth={depth}")
-    # One or two more are the journals', the file system's and the recording's. At times it is many more: the file
-    # system writes its journal, which takes up to half of the time.
+    # One or two additional writes belong to the journals of the file system and of the recording. At times
+    # there are many more: the file system writes its journal, which takes up to half of the time.
     assert depth <= statistics.quantiles(found, n=4)[0] <= depth + 2, found

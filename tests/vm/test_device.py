@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Device, the handle: attributes and tuning on the kernel's own sysfs.
+"""The Python class Device: attributes and tuning on the kernel's own sysfs.
 
     script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_device.py
 """
@@ -26,10 +26,11 @@ def test_attributes_are_read_and_written():
     assert adc[f"{PHY}/in_voltage0/hardwaregain"] == phy("in_voltage0_hardwaregain")
     adc[f"{PHY}/in_voltage0/hardwaregain"] = 17
     assert phy("in_voltage0_hardwaregain").startswith("17")
-    assert ios.Device(PHY).set("in_voltage0/rf_bandwidth", 1000400) == "1000000"  # as the hardware rounded it
+    # The value to which the hardware rounded it.
+    assert ios.Device(PHY).set("in_voltage0/rf_bandwidth", 1000400) == "1000000"
 
 
-def test_a_radio_is_tuned_by_numbers():
+def test_a_radio_can_be_tuned():
     now = ios.Device(ADC).tune(frequency=2.4e9, gain=40, bandwidth="2M")
     assert (now.frequency, now.gain, now.bandwidth) == (2.4e9, 40, 2e6)
     assert phy("out_altvoltage0_RX_LO_frequency") == "2400000000"
@@ -40,6 +41,6 @@ def test_a_radio_is_tuned_by_numbers():
     assert phy("out_voltage0_hardwaregain").startswith("-10.25")
 
 
-def test_what_the_radio_refuses_is_an_error():
+def test_a_value_that_the_radio_refuses_is_an_error():
     with pytest.raises(ios.DeviceError, match="hardwaregain=99"):
         ios.Device(ADC).tune(gain=99)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Disks that fail, stall or turn read-only, and machines that forbid what recording prefers:
-what is in the file afterwards is a valid prefix, and the error or the route says what happened."""
+"""Disks that fail, stall or become read-only, and machines that forbid the methods that recording prefers:
+the file afterwards contains a valid prefix, and the error or the route explains what happened."""
 import json
 import pathlib
 import signal
@@ -30,7 +30,8 @@ def disk(tmp_path):
 
 @pytest.fixture
 def deep_fifo():
-    """Holds seconds of samples: a busy machine loses none, which a raw file could not report."""
+    """Sets a FIFO that holds seconds of samples, so that a busy machine loses none. A raw file could not
+    report a loss."""
     before = knob("fifo")
     knob("fifo", 1 << 22)
     yield
@@ -38,7 +39,7 @@ def deep_fifo():
 
 
 def recording(file, *options):
-    """A recording of the ADC whose samples have reached the file."""
+    """Starts a recording of the ADC, and returns it when its samples have reached the file."""
     process = start("record", f"iio:{ADC}", file, *options, "--json")
     until(lambda: pathlib.Path(file).exists(), "the file", 20)
     knob("reset", 1)
@@ -50,7 +51,7 @@ def recording(file, *options):
 @pytest.mark.parametrize("engine", ["io_uring", "libaio", "buffered"])
 def test_a_write_error_ends_the_recording_with_a_valid_prefix(disk, deep_fifo, engine):
     file = disk.folder / "a.ci16"
-    sync = "sync=256Ki" if engine == "buffered" else ""  # or the page cache would hide the error
+    sync = "sync=256Ki" if engine == "buffered" else ""  # otherwise the page cache would hide the error
     process = recording(file, f"engine={engine} {sync} {SMALL}")
     disk.fail_writes()
     result = finish(process, 40)
@@ -60,13 +61,13 @@ def test_a_write_error_ends_the_recording_with_a_valid_prefix(disk, deep_fifo, e
     if not run("verify", file, "--json", status=None).json["ok"]:
         run("recover", file)
     assert run(f"verify --pattern ramp {file} --json").json["ok"]
-    # What had been written before the disk failed is there.
+    # The file contains the data that were written before the disk failed.
     assert file.stat().st_size > 256 << 10
 
 
 def test_a_failed_sync_is_reported_and_not_retried(tmp_path):
     trace = DISK / "trace"
-    # Nothing is written back before the sync at the end.
+    # No data are written back before the sync at the end.
     with MoodyDisk(tmp_path / "moody", options="commit=300") as disk:
         file = disk.folder / "a.bin"
         process = start("-f", "-e", "trace=fdatasync,fsync", "-o", trace, "iio-stream", "record",
@@ -81,7 +82,7 @@ def test_a_failed_sync_is_reported_and_not_retried(tmp_path):
     assert len(calls) == 1, trace.read_text()
 
 
-def test_a_stalled_disk_costs_blocks_and_no_sample_while_they_last(disk):
+def test_a_stalled_disk_loses_no_samples_while_there_are_blocks(disk):
     file = disk.folder / "a.ci16"
     process = recording(file, "--block-size 64Ki --blocks 128 --duration 7s")  # 5 s of blocks
     disk.delay_writes(60_000)
@@ -94,14 +95,14 @@ def test_a_stalled_disk_costs_blocks_and_no_sample_while_they_last(disk):
     assert run(f"verify --pattern ramp {file} --json").json["ok"]
 
 
-def test_a_disk_stalled_for_5_seconds_loses_what_is_reported(disk):
+def test_the_losses_during_a_disk_stall_of_5_seconds_are_reported(disk):
     file = disk.folder / "a.sigmf-meta"
     process = recording(file, f"{SMALL} --timeout 60s")  # 0.65 s of blocks
     disk.delay_writes(60_000)
     time.sleep(5)
     made = int(knob("bytes"))
     disk.heal()
-    until(lambda: int(knob("bytes")) > made + (1 << 20), "the stream's going on", 30)
+    until(lambda: int(knob("bytes")) > made + (1 << 20), "the stream continues", 30)
     process.send_signal(signal.SIGINT)
     result = finish(process, 60)
     assert result.status == 0, result.err
@@ -112,7 +113,7 @@ def test_a_disk_stalled_for_5_seconds_loses_what_is_reported(disk):
     assert report["ok"]
 
 
-def test_a_file_system_that_turns_read_only_ends_the_recording(disk):
+def test_a_file_system_that_becomes_read_only_ends_the_recording(disk):
     file = disk.folder / "a.ci16"
     process = recording(file, f"{SMALL}")
     command("mount", "-o", "remount,errors=remount-ro", disk.folder)
@@ -120,7 +121,7 @@ def test_a_file_system_that_turns_read_only_ends_the_recording(disk):
     name = pathlib.Path(f"/sys/dev/block/{device}").resolve().name
     pathlib.Path(f"/sys/fs/ext4/{name}/trigger_fs_error").write_text("tried\n")
     result = finish(process, 40)
-    # EROFS if it shows first in a new transaction, EIO if it shows in a pending write.
+    # EROFS if a new transaction fails first, EIO if a pending write fails first.
     account(result, 5, result.json["error"]["name"], str(file))
     assert result.json["error"]["name"] in ("EROFS", "EIO")
     disk.remount()
@@ -129,7 +130,7 @@ def test_a_file_system_that_turns_read_only_ends_the_recording(disk):
 
 
 def first_megabytes(folder, *options, status=0):
-    """Records into a folder, checks it, and returns the hop to the file."""
+    """Records into a folder, verifies the file, and returns the hop to the file, or the expected error."""
     file = pathlib.Path(folder) / "a.ci16"
     result = run(f"record iio:{ADC} {file} overwrite=on --bytes 1Mi --json", *options, status=status)
     if status != 0:
@@ -140,7 +141,7 @@ def first_megabytes(folder, *options, status=0):
 
 
 @pytest.mark.parametrize("kind,says", [("ramfs", "refuses O_DIRECT"), ("tmpfs", "no direct I/O")])
-def test_without_direct_io_the_page_cache_serves_and_is_named(tmp_path, kind, says):
+def test_without_direct_io_the_page_cache_is_used_and_reported(tmp_path, kind, says):
     command("mount", "-t", kind, kind, tmp_path)
     try:
         hop = first_megabytes(tmp_path)
@@ -154,7 +155,7 @@ def test_without_direct_io_the_page_cache_serves_and_is_named(tmp_path, kind, sa
 
 @pytest.fixture(params=["ext4", "tmpfs"])
 def overlay(request, tmp_path):
-    """A folder whose files are on a file system of that kind, and the kind."""
+    """Yields an overlay folder whose files are on a file system of that kind, and the kind."""
     lower, merged = tmp_path / "lower", tmp_path / "merged"
     below = DISK / "below"
     for folder in (lower, merged, below):
@@ -172,7 +173,7 @@ def overlay(request, tmp_path):
     command("rm", "-r", below)
 
 
-def test_an_overlay_behaves_like_its_lower_layer(overlay):
+def test_an_overlay_behaves_like_its_upper_layer(overlay):
     folder, kind = overlay
     hop = first_megabytes(folder)
     if kind == "ext4":
@@ -184,7 +185,7 @@ def test_an_overlay_behaves_like_its_lower_layer(overlay):
         assert first_megabytes(folder, "direct=on", status=5)["name"] == "EINVAL"
 
 
-def test_if_io_uring_is_forbidden_libaio_writes_and_says_why():
+def test_libaio_is_used_if_io_uring_is_forbidden_and_the_reason_is_reported():
     switch = pathlib.Path("/proc/sys/kernel/io_uring_disabled")
     switch.write_text("2")
     try:
@@ -197,7 +198,7 @@ def test_if_io_uring_is_forbidden_libaio_writes_and_says_why():
         switch.write_text("0")
 
 
-def test_if_libaio_is_exhausted_too_the_page_cache_serves_and_says_why():
+def test_the_page_cache_is_used_if_libaio_is_exhausted_too_and_the_reason_is_reported():
     switch, limit = (pathlib.Path("/proc/sys", name) for name in ("kernel/io_uring_disabled", "fs/aio-max-nr"))
     before = limit.read_text()
     switch.write_text("2")
@@ -215,7 +216,7 @@ def test_if_libaio_is_exhausted_too_the_page_cache_serves_and_says_why():
 
 
 @pytest.mark.parametrize("transparent,page", [("madvise", 2 << 20), ("never", 4096)])
-def test_without_reserved_huge_pages_the_kernel_makes_some_or_small_ones_serve(transparent, page):
+def test_transparent_huge_pages_or_small_pages_replace_reserved_huge_pages(transparent, page):
     pool = pathlib.Path("/proc/sys/vm/nr_hugepages")
     switch = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
     before = pool.read_text()
@@ -234,7 +235,7 @@ def test_without_reserved_huge_pages_the_kernel_makes_some_or_small_ones_serve(t
         (DISK / "small.ci16").unlink()
 
 
-def test_a_small_limit_of_locked_memory_costs_the_registration_only():
+def test_a_small_limit_of_locked_memory_only_prevents_the_registration():
     target = DISK / "locked"
     target.mkdir(exist_ok=True)
     target.chmod(0o777)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # guest: --sim board=pluto
-"""pyadi-iio of PyPI and gr-iio's FMComms2 source on the devices of the boards that they are for, unchanged, by
-`iio-stream run`, and with --full alone, too."""
+"""PyPI's pyadi-iio and gr-iio's FMComms2 source, unmodified, on the devices of their boards: with `iio-stream
+run`, and with --full also without it."""
 import os
 import pathlib
 import subprocess
@@ -13,7 +13,8 @@ from board_scans import LANES, loaded
 from conftest import sim
 
 RUN = ["iio-stream", "run", "--"]
-PYTHON = pathlib.Path(__file__).resolve().parents[2] / "build" / "venv" / "bin" / "python"  # script/test makes it
+# The environment of script/test.
+PYTHON = pathlib.Path(__file__).resolve().parents[2] / "build" / "venv" / "bin" / "python"
 
 PROGRAM = """
 import time
@@ -59,15 +60,17 @@ top.run()
 values = np.array([sink.data() for sink in sinks], "<c8").T
 sys.stdout.buffer.write(np.ascontiguousarray(values).tobytes())
 """
-# gr-iio 3.10.5 does not initialize a flag of this source: if it happens to be set, and a stream lasts less than a
-# second, the destructor waits forever for a thread that polls the flag once a second. So malloc() returns zeros.
+# gr-iio 3.10.5 does not initialize a flag of this source. If the flag happens to be set, and a stream lasts
+# less than a second, the destructor waits forever for a thread that polls the flag once a second. Therefore
+# malloc() must return zeros.
 ZEROS = "glibc.malloc.perturb=255:glibc.malloc.tcache_count=0"
 
 
 @pytest.mark.parametrize("by", counts.pick([RUN], [[], RUN]))
 def test_pyadi_iio_receives_and_transmits(by):
     sim(board="pluto")
-    # libiio 0.x itself has cyclic buffers in its high-speed mode alone, which mainline's kernels do not have.
+    # libiio 0.x itself only supports cyclic buffers in its high-speed mode, which mainline kernels do not
+    # have.
     program = f"CYCLIC = {by != []}\n{PROGRAM}"
     done = subprocess.run([*by, PYTHON, "-B", "-c", program], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
@@ -76,7 +79,7 @@ def test_pyadi_iio_receives_and_transmits(by):
 
 @pytest.mark.parametrize("by", counts.pick([RUN], [[], RUN]))
 @pytest.mark.parametrize("board,pairs", [("pluto", 1), ("fmcomms2-3", 2)])
-def test_gr_iios_fmcomms2_source_has_every_sample(board, pairs, by):
+def test_gr_iios_fmcomms2_source_delivers_every_sample(board, pairs, by):
     scan = loaded(board, "cf-ad9361-lpc", rate=250_000)
     scan.pattern(LANES)
     done = subprocess.run([*by, "/usr/bin/python3", "-B", "-c", f"PAIRS = {pairs}\n{FMCOMMS2}"], capture_output=True,

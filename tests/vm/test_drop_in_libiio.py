@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # guest: --sim board=pluto
-"""Debian 13's libiio, 0.26, in place of this machine's, with its own utilities and examples (script/libiio builds
-them): unchanged, by `iio-stream run` as without."""
+"""Debian 13's libiio 0.26 in place of this machine's, with its own utilities and examples (script/libiio
+builds them), unmodified, with `iio-stream run` and without."""
 import contextlib
 import ctypes
 import fcntl
@@ -24,19 +24,19 @@ RUN = ["iio-stream", "run", "--"]
 BOTH = pytest.mark.parametrize("by", [[], RUN])
 BUILD = pathlib.Path(__file__).resolve().parents[2] / "build" / "libiio"
 MACHINES = pathlib.Path("/usr/lib/x86_64-linux-gnu/libiio.so.0").resolve()
-SLOW = "WARNING: High-speed mode not enabled\n"  # libiio's own remark on a buffer of its own
+SLOW = "WARNING: High-speed mode not enabled\n"  # libiio's own warning about its own buffers
 
 
 @pytest.fixture(autouse=True, scope="module")
 def libiio():
-    assert (BUILD / "done").exists(), "script/libiio builds it"
+    assert (BUILD / "done").exists(), "script/libiio has not built libiio 0.26"
     subprocess.run(["mount", "--bind", BUILD / "libiio.so.0.26", MACHINES], check=True)
     yield
     subprocess.run(["umount", MACHINES], check=True)
 
 
 def said(by, words, seconds=None):
-    """What a program of libiio's prints; after some seconds it is interrupted."""
+    """Runs a program of libiio, interrupts it after `seconds` if given, and returns its output."""
     process = subprocess.Popen([*by, BUILD / words[0], *words[1:]], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if seconds:
         time.sleep(seconds)
@@ -68,22 +68,23 @@ def test_iio_readdev_and_iio_writedev_move_every_sample(by):
     data = np.arange(64 * 8192, dtype="<u8").tobytes()
     subprocess.run([*by, BUILD / "tests/iio_writedev", "-u", "local:", "-T", "5000", "-b", "8192", "-s", str(64 * 8192), DAC],
                    input=data, timeout=120, check=True, capture_output=True)
-    assert count("delivered") >= 60 * 8192 and count("mismatches") == 0  # what is queued last is dropped by both
+    assert count("delivered") >= 60 * 8192 and count("mismatches") == 0  # both drop the last queued buffers
 
 
 @pytest.mark.parametrize("threads", [1, 4])
 @BOTH
 def test_iio_stresstest_opens_and_closes_buffers(by, threads):
-    """Threads fight for one device: some of them get EBUSY, as they do without."""
+    """Threads compete for one device. Some of them get EBUSY, as they do without iio-stream."""
     sim()
     out, err = said(by, ["tests/iio_stresstest", "-u", "local:", "-b", "1024", "-t", str(threads), ADC],
                     counts.pick(4, 60))
     total = re.search(r"Context : (\d+) .* buffers: (\d+) .* refills : (\d+) ", out.decode())
     contexts, buffers, refills = (int(number) for number in total.groups())
     assert contexts > 0 and buffers >= contexts and refills > 0, out
-    if by:  # alone some end with ETIMEDOUT, although the timeout is UINT_MAX ms
+    if by:  # without iio-stream some end with ETIMEDOUT, although the timeout is UINT_MAX ms
         assert "refill failed" not in err
-        assert "libiio's own buffer" not in err  # of a device that was busy for us and free for libiio
+        # The message for a device that was busy for us and free for libiio.
+        assert "libiio's own buffer" not in err
 
 
 def test_a_device_that_another_program_reads_is_busy():
@@ -102,7 +103,7 @@ def test_a_device_that_another_program_reads_is_busy():
 
 @contextlib.contextmanager
 def color_sensor(values):
-    """A TCS3414 behind the kernel's own driver and its i2c-stub, whose registers have these values."""
+    """Provides a TCS3414 sensor with these register values, with the kernel's own driver and i2c-stub."""
     for module in ("i2c-stub chip_addr=0x39", "i2c-dev", "tcs3414", "iio-trig-hrtimer"):
         subprocess.run(["modprobe", *module.split()], check=True)
     trigger = pathlib.Path("/sys/kernel/config/iio/triggers/hrtimer/instance1")
@@ -124,12 +125,12 @@ def color_sensor(values):
         subprocess.run(["modprobe", "-r", "tcs3414", "i2c-stub"], check=True)
 
 
-def test_dummy_iiostream_reads_a_triggered_sensor_in_each_of_its_ways():
+def test_dummy_iiostream_reads_a_triggered_sensor_with_each_method():
     with color_sensor([1000, 2000, 3000, 4000]):
         for method, length in ((method, length) for method in "0123" for length in (1, 4)):
             words = ["examples/dummy-iiostream", "-d", "tcs3414", "-r", method, "-b", str(length), "-c", "5"]
             mine, without = (said(by, words) for by in (RUN, []))
-            times = re.compile(rb"\[\d{4}\]|\d{15,}")  # of each sample
+            times = re.compile(rb"\[\d{4}\]|\d{15,}")  # timestamps of each sample
             assert len(times.findall(mine[0])) == 2 * 5 * length
             assert times.sub(b"", mine[0]) == times.sub(b"", without[0]) and without[1] == ""
             assert re.fullmatch(r"iio-stream: iio:device\d+: fileio, 1 copy: the driver's buffer takes no DMABUFs .*\n", mine[1])
@@ -143,11 +144,13 @@ def test_dummy_iiostream_reads_a_triggered_sensor_in_each_of_its_ways():
     ("ad9371", "ad9371-iiostream", "axi-ad9371-rx-hpc", "axi-ad9371-tx-hpc"),
     ("adrv9002", "adrv9002-iiostream", "axi-adrv9002-rx-lpc", "axi-adrv9002-tx-lpc"),
 ][counts.pick(slice(1), slice(None))])
-def test_a_transceivers_example_streams_both_ways(board, program, receiver, transmitter):
-    """Without iio-stream it cannot: it wants more memory in one piece than mainline's kernels have."""
+def test_the_example_of_a_transceiver_streams_in_both_directions(board, program, receiver, transmitter):
+    """Without iio-stream the example fails: it needs more contiguous memory than mainline kernels provide."""
     sim(board=board, rate=2_500_000)
     out, err = said(RUN, [f"examples/{program}"], 8)
     received, sent = re.findall(r"RX +(\S+) MSmp, TX +(\S+) MSmp", out.decode() + err)[-1]
     assert float(received) == float(sent) > 3
-    assert int(knob("delivered", device=receiver)) >= (float(received) - 0.01) * 1e6  # it prints two decimals
-    assert int(knob("delivered", device=transmitter)) >= (float(sent) - 5 * 1.05) * 1e6  # what is queued last is dropped
+    # The example prints two decimals.
+    assert int(knob("delivered", device=receiver)) >= (float(received) - 0.01) * 1e6
+    # The last queued buffers are dropped.
+    assert int(knob("delivered", device=transmitter)) >= (float(sent) - 5 * 1.05) * 1e6

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # guest: ordinary
 # guest: --kernel 7.3 --disk 2Gi
-"""A start by read() or write() that the kernel had no memory for, as libiio's of large buffers: it leaves the buffer in
-fileio mode, and ATTACH is EBUSY from then on.
+"""Streams after a start of read() or write() for which the kernel had no memory, as can happen to libiio with
+large buffers. Such a start leaves the buffer in fileio mode, and ATTACH fails with EBUSY from then on.
 
     script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_failed_start.py
 
@@ -14,12 +14,12 @@ import pytest
 from conftest import ADC, DAC, iio_dir, sim, stream
 
 CONSOLE = pathlib.Path("/proc/sys/kernel/printk")
-MOST_PAGES = 4 << 20  # bytes that the kernel has in one piece
+MOST_PAGES = 4 << 20  # largest contiguous allocation of the kernel, in bytes
 RAMP = "sim: pattern=ramp channels=4 rate=0"
 
 
 def fail_to_start(buffer, kernel_log):
-    """Asks for two blocks of 16 MiB. The kernel warns of that once, which is not an offence here."""
+    """Requests two blocks of 16 MiB. The kernel's single warning about that is expected."""
     level = CONSOLE.read_text()
     CONSOLE.write_text("1")
     (buffer / "length").write_text(str(MOST_PAGES))
@@ -30,7 +30,7 @@ def fail_to_start(buffer, kernel_log):
 
 
 @pytest.mark.parametrize("device,ends", [(ADC, f"iio:{ADC} verify:ramp"), (DAC, f"{RAMP} iio:{DAC}")])
-def test_dmabufs_are_taken_after_a_start_that_failed(device, ends, kernel_log):
+def test_dmabufs_work_after_a_failed_start_in_fileio_mode(device, ends, kernel_log):
     sim(rate=250_000)
     buffer = iio_dir(device) / "buffer0"
     for channel in buffer.glob("*_en"):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # guest: ordinary
 # guest: --kernel 7.3 --disk 2Gi
-"""One stream to two devices: one has the blocks, the other gets copies, and each sample reaches both.
+"""One stream goes to two devices: one gets the blocks, the other gets copies, and each sample reaches both.
 
     script/vm --disk 1Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_fan_out.py
 """
@@ -59,7 +59,7 @@ def test_two_dacs_repeat_the_same_samples():
         result = stream(f"{RAMP} format=ri16_le iio:{DAC} channels=voltage0_i cyclic=on "
                         "iio:ad9739a cyclic=on --duration 2s", timeout=120)
         assert [sink["playback"]["repeats"] > 0 for sink in result.json["sinks"]] == [True, True]
-        for device in (DAC, "ad9739a"):  # the only jumps are those back to the beginning
+        for device in (DAC, "ad9739a"):  # the only jumps are the jumps back to the beginning
             assert int(knob("check_repeats", device=device)) == int(knob("mismatches", device=device))
             assert knob("check_gaps", device=device) == "0"
     finally:
@@ -67,8 +67,8 @@ def test_two_dacs_repeat_the_same_samples():
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_a_board_that_dies_while_both_run_leaves_no_trace(number):
-    """Fences of two devices in one sync_file have crashed kernels at the end of a process."""
+def test_a_board_program_that_dies_during_both_leaves_no_kernel_warning(number):
+    """Fences of two devices in one sync_file have crashed kernels when a process ended."""
     sim(rate=500_000)
     log = KernelLog()
     with gadget():

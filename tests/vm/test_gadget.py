@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""iio-stream gadget: what it creates in ConfigFS, and that it removes it again."""
+"""`iio-stream gadget`: the objects that it creates in ConfigFS, and their removal."""
 import contextlib
 import pathlib
 import subprocess
@@ -36,13 +36,13 @@ def test_status_names_the_controller():
     assert UDC in run("gadget status").out
 
 
-def test_up_and_down_may_be_repeated():
+def test_up_and_down_can_be_repeated():
     with gadget():
         assert "already" in run("gadget up").out
     assert "not up" in run("gadget down").out
 
 
-def test_python_does_the_same():
+def test_the_python_functions_behave_like_the_command():
     program = f"""
 import iio_stream as ios
 from iio_stream import gadget
@@ -65,7 +65,7 @@ finally:
 
 
 def interfaces(name):
-    """The numbers of the host's interfaces with that name."""
+    """Returns the numbers of the host's interfaces with that name."""
     return [int((path / "bInterfaceNumber").read_text(), 16) for path in
             pathlib.Path("/sys/bus/usb/devices").glob("*:*/")
             if (path / "interface").exists() and name in (path / "interface").read_text()]
@@ -73,7 +73,7 @@ def interfaces(name):
 
 @contextlib.contextmanager
 def pluto():
-    """Another program's gadget that is up: a serial port, with Pluto's identity."""
+    """Sets up another program's gadget: a serial port with Pluto's identity."""
     other = GADGETS / "other"
     subprocess.run(["sh", "-ec", f"""
         mkdir {other}; cd {other}; echo 0x0456 >idVendor; echo 0xb673 >idProduct
@@ -90,25 +90,25 @@ def pluto():
     assert left_behind() == []
 
 
-def test_a_busy_controller_names_its_holder():
+def test_the_error_for_a_busy_controller_names_its_holder():
     with pluto() as other:
         result = run("gadget up", status=3)
         assert "gadget other" in result.err and UDC in result.err
         assert not G.exists() and not (RUN / "gadget-iio-stream").exists()
-        # Added to that one, and removed again: it is as it was.
+        # The function is added to the other gadget and removed again, which leaves that gadget unchanged.
         run("gadget up --into other")
         assert (other / "configs/c.1/ffs.iio-stream-other").is_symlink()
         run("gadget down --into other")
 
 
-def test_samples_go_through_a_gadget_that_has_other_functions_too():
-    """Our interface is the third there, and the endpoints have other numbers."""
+def test_samples_go_through_a_gadget_with_other_functions():
+    """Our interface is the third of that gadget, and the endpoints have other numbers."""
     sim()
     with pluto():
         run("gadget up --into other")
         process = board("--bytes", "4Mi", "--block-size 64Ki")
         until(lambda: interfaces("iio-stream"))
-        assert interfaces("iio-stream") == [2], "after the serial port's"
+        assert interfaces("iio-stream") == [2], "our interface must come after those of the serial port"
         result = host("verify:ramp", source="usb:0456:b673")
         assert result.json["bytes"] == 4 << 20 and result.json["gaps"]["possible"] == 0
         assert end(process).json["copies"] == 0
@@ -116,14 +116,14 @@ def test_samples_go_through_a_gadget_that_has_other_functions_too():
 
 
 @pytest.mark.parametrize("options,said", [
-    ("--udc nowhere", "there is " + UDC), ("--into nowhere", "no such gadget")])
-def test_missing_things_are_named(options, said):
+    ("--udc nowhere", "available: " + UDC), ("--into nowhere", "no such gadget")])
+def test_the_error_names_a_missing_controller_or_gadget(options, said):
     result = run("gadget up", options, status=3)
     assert said in result.err
     assert left_behind() == []
 
 
-def test_a_failure_halfway_leaves_nothing():
+def test_a_failure_halfway_leaves_nothing_behind():
     RUN.mkdir(exist_ok=True)
     (RUN / "file").write_text("in the way")
     try:
@@ -135,7 +135,7 @@ def test_a_failure_halfway_leaves_nothing():
 
 
 @pytest.mark.parametrize("words", ["gadget sideways", "gadget up --id 12", "gadget up --name a/b"])
-def test_mistakes(words):
+def test_wrong_arguments_are_usage_errors(words):
     run(words, status=2)
 
 
@@ -144,9 +144,9 @@ def test_down_ends_the_streamer_first():
         process = start("stream sim:", FFS)
         until_streamed_through()
         assert status()["gadgets"][0]["streamer"] == f"{process.pid} iio-stream"
-        assert "streams through it" in run("stream sim:", FFS, status=3).err
+        assert "is streaming through it" in run("stream sim:", FFS, status=3).err
     assert process.wait(5) is not None
 
 
-def test_nothing_mounted_there():
+def test_the_error_for_an_unmounted_folder_suggests_gadget_up():
     assert "gadget up" in run("stream sim: ffs:/nowhere", status=3).err

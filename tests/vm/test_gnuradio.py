@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""GNU Radio's blocks on the kernel's own converters: DMABUFs in a flowgraph, losses and a radio retuned.
+"""Our GNU Radio blocks with the kernel's own converters: DMABUFs in a flowgraph, losses, and retuning.
 
     script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_gnuradio.py
 """
@@ -50,7 +50,7 @@ def run(top):
 
 
 def listened(endpoint, **options):
-    """A flowgraph that has begun to deliver: itself, and what its source says."""
+    """Starts a flowgraph, and returns it and its source's messages when it has begun to deliver."""
     top, heard = gr.top_block(), blocks.message_debug()
     source = iio_stream.source(endpoint, "sc16", **options)
     for port in range(2):
@@ -62,7 +62,7 @@ def listened(endpoint, **options):
 
 
 def said(heard, wanted):
-    """The messages of one kind, in their order."""
+    """Returns the messages of one kind, in order."""
     messages = (pmt.to_python(heard.get_message(i)) for i in range(heard.num_messages()))
     return [body for kind, body in messages if kind == wanted]
 
@@ -110,9 +110,10 @@ def test_every_sample_goes_over_usb_and_through_a_flowgraph():
     assert on_board["copies"] == 0 and took["route"][0]["mechanism"] == "usb-bulk"
 
 
-@pytest.mark.leaves_dmabufs  # what is queued while the device goes is never given back (docs/lab-findings.md)
+# The kernel never releases a block that is queued while the device disappears (docs/lab-findings.md).
+@pytest.mark.leaves_dmabufs
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
-def test_an_adc_that_is_unplugged_ends_the_flowgraph_with_a_message(path):
+def test_an_unplugged_adc_ends_the_flowgraph_with_a_message(path):
     sim(rate=RATE)
     top, heard = listened(f"iio:{ADC}?path={path}", buffer_size=RATE // 10)
     knob("unplug", 1)
@@ -121,7 +122,7 @@ def test_an_adc_that_is_unplugged_ends_the_flowgraph_with_a_message(path):
     gone_with_a_message(heard, "/dev/iio:device")
 
 
-def test_a_board_whose_cable_goes_ends_the_flowgraph_with_a_message():
+def test_an_unplugged_usb_cable_ends_the_flowgraph_with_a_message():
     sim(rate=RATE)
     with gadget():
         process = board("--block-size 64Ki")
@@ -130,11 +131,11 @@ def test_a_board_whose_cable_goes_ends_the_flowgraph_with_a_message():
         finish(top)
         gone_with_a_message(heard, "1d6b:0104")
         process.terminate()
-        process.communicate(timeout=60)  # no one takes what it still has: it says so
+        process.communicate(timeout=60)  # no host takes its remaining blocks, and it reports that
 
 
 @pytest.mark.leaves_dmabufs
-def test_a_dac_that_is_unplugged_ends_the_flowgraph_with_a_message():
+def test_an_unplugged_dac_ends_the_flowgraph_with_a_message():
     sim(dac_rate=RATE)
     top, heard = gr.top_block(), blocks.message_debug()
     sink = iio_stream.sink(f"iio:{DAC}", "sc16", 2, buffer_size=8192, buffers=4)
@@ -149,22 +150,22 @@ def test_a_dac_that_is_unplugged_ends_the_flowgraph_with_a_message():
     gone_with_a_message(heard, DAC)
 
 
-def test_a_test_that_fails_leaves_the_simulator_to_the_next():
+def test_a_failed_test_does_not_block_the_simulator_for_the_next_test():
     sim(rate=RATE)
 
     def fails():
         top, heard = listened(f"iio:{ADC}")
-        assert said(heard, "error"), "it runs, and has nothing to report"
+        assert said(heard, "error"), "the flowgraph runs and has reported no error"
 
     with pytest.raises(AssertionError) as caught:
         fails()
     with pytest.raises(subprocess.CalledProcessError):
-        sim()  # it still runs: the exception keeps it
+        sim()  # the flowgraph still runs: the exception keeps it alive
     let_go_of(caught.value)
     sim()
 
 
-def test_two_devices_at_once():
+def test_two_devices_stream_in_one_flowgraph():
     sim(adcs=2)
     samples = 1 << 18
     top = gr.top_block()
@@ -179,7 +180,7 @@ def test_two_devices_at_once():
         assert gave["samples"] == samples and gave["gaps"]["certain"] == 0 and gave["error"] is None
 
 
-def test_a_loss_is_in_the_interval_of_its_tag():
+def test_a_loss_is_within_the_interval_of_its_tag():
     sim(rate=RATE, fifo=0)
     top = gr.top_block()
     source = iio_stream.source(f"iio:{ADC}?channels=voltage0_i,voltage0_q", buffer_size=4096, buffers=4,
@@ -199,7 +200,7 @@ def test_a_loss_is_in_the_interval_of_its_tag():
     assert times == sorted({end for end in ends if end < len(sink.data())} | {0})
 
 
-def test_a_radio_is_retuned_while_samples_flow():
+def test_a_radio_can_be_retuned_while_samples_flow():
     sim(rate=RATE)
     top = gr.top_block()
     source = iio_stream.source(f"iio:{ADC}?channels=voltage0_i,voltage0_q&frequency=1G", samples=2 * RATE)
@@ -221,7 +222,7 @@ def test_a_radio_is_retuned_while_samples_flow():
         source.tune({"gain": 999})
 
 
-def test_from_the_adc_to_the_dac_through_floats():
+def test_samples_go_from_the_adc_through_floats_to_the_dac():
     top = gr.top_block()
     source = iio_stream.source(f"iio:{ADC}", samples=1 << 18)
     sink = iio_stream.sink(f"iio:{DAC}", ports=2)
@@ -264,7 +265,7 @@ def test_a_dac_that_runs_dry_sends_messages():
     told_of = said(heard, "underflow")
     summary = json.loads(sink.summary())
     missed = summary["sinks"][0]["playback"]["underflows"]
-    assert missed >= count("underflows") > 3, "each block takes four times as long to come as to play"
+    assert missed >= count("underflows") > 3, "each block takes four times as long to arrive as to play"
     assert told_of and told_of[-1]["total"] == sum(one["count"] for one in told_of) <= missed
     assert summary["error"] is None and summary["samples"] == RATE // 2
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A typical receiver with gr-iio's FMComms2 source, ported as docs/gnuradio.md says: a radio set to frequency, rate and
-gain, whose samples go to a window with their course and their spectrum. Here its converter and front end are the lab's."""
+"""A typical receiver with gr-iio's FMComms2 source, ported as docs/gnuradio.md describes. Frequency, rate and
+gain of the radio are set, and its samples go to a window that shows them over time and as a spectrum. Here
+the converter and the front end are the lab's."""
 import json
 import os
 import pathlib
@@ -29,7 +30,7 @@ def attribute(name):
 
 @pytest.fixture(scope="module")
 def application():
-    """It must outlive what it shows."""
+    """Creates the application, which must outlive its windows."""
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
     return Qt.QApplication([])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The examples of --help that need a device run as printed, on the lab's devices in place of an AD9361's."""
+"""The examples of --help that need a device run as printed, with the lab's devices instead of an AD9361's."""
 import re
 import subprocess
 

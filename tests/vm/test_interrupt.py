@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Ctrl-C, once and twice, whatever the sinks are doing.
+"""Ctrl-C, once and twice, in different states of the sinks.
 
     script/vm --disk 2Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_interrupt.py
 
@@ -16,8 +16,9 @@ from conftest import ADC, DAC, DISK, finish, interrupt, knob, run, sim, start
 from waiting import until
 
 RATE = 50_000
-FULL_PIPE = 3 << 19  # more bytes than a pipe and its reader hold, fewer than they and the queue
-SMALL = "--block-size 16Ki --blocks 64"  # of 40 ms each, so that a busy emulator loses nothing
+# More bytes than a pipe and its reader hold, but fewer than they and the queue hold together.
+FULL_PIPE = 3 << 19
+SMALL = "--block-size 16Ki --blocks 64"  # blocks of 40 ms each, so that a busy emulator loses nothing
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -26,16 +27,16 @@ def loaded():
 
 
 def catches_signals(process):
-    """Whether the program has got far enough that a signal does not simply kill it."""
+    """Returns whether the program has started far enough that a signal does not simply kill it."""
     with open(f"/proc/{process.pid}/status", encoding="ascii") as lines:
         caught, = (int(line.split()[1], 16) for line in lines if line.startswith("SigCgt:"))
     return caught >> (signal.SIGINT - 1) & 1
 
 
 def begin(*words, moved=160_000):
-    """Starts a stream, and waits until the ADC has moved that many bytes (`delivered` is not set back).
+    """Starts a stream, and waits until the ADC has moved that many bytes (`delivered` is not reset).
 
-    A program that was killed leaves its blocks to the kernel, which goes on filling them.
+    After a program is killed, the kernel continues to fill its blocks.
     """
     process = start("stream", *words, "--json")
     until(lambda: catches_signals(process) or process.poll() is not None, "the program's start", 20)
@@ -47,7 +48,7 @@ def begin(*words, moved=160_000):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("sinks", ["null:", "verify:ramp", f"iio:{DAC}", "FILE", "FILE null: verify:ramp"])
-def test_once_drains_and_reports(sinks, number):
+def test_one_signal_drains_the_stream_and_reports(sinks, number):
     file = DISK / "interrupted.ci16"
     process = begin(f"iio:{ADC}", sinks.replace("FILE", f"{file} overwrite=on"), SMALL)
     interrupt(process, number)
@@ -61,7 +62,7 @@ def test_once_drains_and_reports(sinks, number):
 
 
 class Reader(threading.Thread):
-    """Reads some of a FIFO, then pauses until it may continue."""
+    """Reads a part of a FIFO, then pauses until `go` is set."""
 
     def __init__(self, path, first=1 << 16):
         super().__init__(daemon=True)
@@ -82,13 +83,13 @@ def fifo(tmp_path):
     return path
 
 
-def test_once_during_a_write_that_takes_5_seconds_waits_for_it_within_its_deadline(fifo):
+def test_one_signal_during_a_slow_write_waits_for_it_within_its_deadline(fifo):
     reader = Reader(fifo)
     process = begin(f"iio:{ADC} {fifo} {SMALL} --timeout 20s", moved=FULL_PIPE)
     time.sleep(0.5)  # the pipe is full, and the writer waits
     interrupt(process)
     time.sleep(2)
-    assert process.poll() is None  # it drains: the reader may still come back
+    assert process.poll() is None  # it drains: the reader might still continue
     reader.go.set()
     result = finish(process, 20)
     reader.join(10)
@@ -96,7 +97,7 @@ def test_once_during_a_write_that_takes_5_seconds_waits_for_it_within_its_deadli
     assert len(reader.data) == result.json["bytes"] == result.json["sinks"][0]["bytes"]
 
 
-def test_once_during_a_write_that_never_ends_gives_up_at_the_deadline(fifo):
+def test_one_signal_during_a_write_that_never_ends_fails_at_the_deadline(fifo):
     reader = Reader(fifo)
     process = begin(f"iio:{ADC} {fifo} {SMALL} --timeout 1s", moved=FULL_PIPE)
     time.sleep(0.3)
@@ -112,7 +113,7 @@ def test_once_during_a_write_that_never_ends_gives_up_at_the_deadline(fifo):
     assert len(reader.data) >= result.json["sinks"][0]["bytes"]
 
 
-def test_twice_ends_immediately_with_130(fifo):
+def test_two_signals_end_immediately_with_130(fifo):
     reader = Reader(fifo)
     process = begin(f"iio:{ADC} {fifo} null: {SMALL} --timeout 60s", moved=FULL_PIPE)
     time.sleep(0.3)
@@ -127,7 +128,7 @@ def test_twice_ends_immediately_with_130(fifo):
     reader.go.set()
 
 
-def test_twice_in_a_row_is_130_or_a_clean_end():
+def test_two_signals_in_a_row_end_with_130_or_cleanly():
     for _ in range(3):
         process = begin(f"iio:{ADC} null: {SMALL}")
         interrupt(process)
@@ -135,17 +136,18 @@ def test_twice_in_a_row_is_130_or_a_clean_end():
         assert finish(process, 30).status in (0, 130)
 
 
-def test_before_the_stream_has_begun():
+def test_a_signal_before_the_stream_starts_ends_the_program():
     for delay in (0.0, 0.02, 0.05, 0.1, 0.2):
         process = start(f"stream iio:{ADC} null: {SMALL} --json")
         time.sleep(delay)
         interrupt(process)
-        # Before main() handles it, the signal kills any program.
+        # Before main() installs a handler, the signal kills any program.
         assert finish(process, 30).status in (0, -signal.SIGINT), delay
 
 
 def test_a_disk_slower_than_the_timeout_does_not_end_a_recording():
-    """dm-delay: the disk answers after 1.5 s, so fdatasync does. The end of a stream waits for it, whatever --timeout is."""
+    """dm-delay makes each write to the disk, and therefore fdatasync(), take 1.5 s. The end of a stream waits
+    for it, regardless of --timeout."""
     subprocess.run(["modprobe", "-a", "loop", "dm-delay"], check=True)
     image = DISK / "slow.img"
     subprocess.run(["truncate", "-s", "64M", image], check=True)

@@ -2,8 +2,9 @@
 # guest: --buffers legacy --disk 2Gi
 # guest: --buffers legacy:broken --disk 2Gi
 # guest: --buffers legacy:single --disk 2Gi
-"""Kernels with legacy blocks, such as Analog Devices': captured and played through the kernel's own blocks. With
-`broken` any read() or write() of a DMA buffer, and enabling one without blocks, panics the guest.
+"""Capture and playback through the kernel's own blocks, on kernels with legacy blocks such as Analog
+Devices'. With `broken` any read() or write() of a DMA buffer, and enabling one without blocks, panics the
+guest.
 
     script/vm --buffers legacy --disk 2Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_legacy_blocks.py
 """
@@ -41,7 +42,7 @@ def in_place(summary):
     assert OPTION in hop["reason"]
 
 
-def test_a_recording_holds_every_sample_and_costs_one_copy():
+def test_a_recording_contains_every_sample_and_costs_one_copy():
     file = DISK / "a.ci16"
     summary = run(f"record iio:{ADC} {file} overwrite=on --bytes 64Mi --json").json
     source, disk = summary["route"]
@@ -56,7 +57,8 @@ def test_a_recording_holds_every_sample_and_costs_one_copy():
 
 @pytest.mark.parametrize("blocks", ["--block-size 4Ki --blocks 64", "--block-size 2000 --blocks 64", "--block-size 16Mi --blocks 4", ""])
 def test_a_reader_sees_the_kernels_blocks_without_a_copy(blocks):
-    sim(rate=2_000_000 if "16Mi" in blocks else 50_000)  # such a block is handed out when it is full
+    # The kernel hands out a block only when it is full, so large blocks need a high rate.
+    sim(rate=2_000_000 if "16Mi" in blocks else 50_000)
     summary = stream(f"iio:{ADC} verify:ramp --bytes 1000000 {blocks}").json
     in_place(summary)
     assert summary["copies"] == 0 and summary["samples"] == 125_000
@@ -64,11 +66,11 @@ def test_a_reader_sees_the_kernels_blocks_without_a_copy(blocks):
     assert report["samples"] == 125_000 and report["mismatches"] == report["gaps"] == 0
 
 
-def test_path_mmap_is_refused_by_a_device_without_dma_and_path_dmabuf_by_one_with_blocks():
+def test_path_dmabuf_is_refused_by_a_device_with_legacy_blocks():
     assert OPTION in run(f"stream iio:{ADC} path=dmabuf null: --bytes 1Mi", status=3).err
 
 
-def test_the_summary_names_the_blocks_that_the_kernel_had_memory_for():
+def test_the_summary_has_the_number_of_blocks_that_the_kernel_could_allocate():
     CMA.write_text(str(6 << 20))
     summary = stream(f"iio:{ADC} verify:ramp --bytes 8Mi --block-size 1Mi --blocks 16").json
     in_place(summary)
@@ -77,8 +79,8 @@ def test_the_summary_names_the_blocks_that_the_kernel_had_memory_for():
     assert summary["sinks"][0]["report"]["mismatches"] == 0
 
 
-def test_a_kernel_without_memory_for_a_block_is_not_read_from_instead():
-    """As when another stream holds all of the memory. In `broken`, read() and write() panic the guest."""
+def test_read_is_not_used_if_the_kernel_has_no_memory_for_a_block():
+    """Another stream might hold all of the memory. With `broken`, read() and write() panic the guest."""
     CMA.write_text("100")
     for words in (f"record iio:{ADC} {DISK}/none.ci16 --samples 1000", f"stream iio:{ADC} null: --samples 1000",
                   f"stream sim: rate=1M channels=4 iio:{DAC} --samples 1000"):
@@ -89,10 +91,10 @@ def test_a_kernel_without_memory_for_a_block_is_not_read_from_instead():
     assert "mmap" in json.dumps(report) and "fileio" not in json.dumps(report)
     readdev_by = ["iio-stream", "run", "--", "iio_readdev", "-u", "local:", "-b", "1024", "-s", "1024", ADC]
     done = subprocess.run(readdev_by, capture_output=True, timeout=60, check=False)
-    assert done.returncode != 0 and done.stdout == b"", done.stderr  # libiio has no other memory, either
+    assert done.returncode != 0 and done.stdout == b"", done.stderr  # libiio has no other memory either
 
 
-def test_small_kernel_memory_is_used_in_smaller_blocks_and_costs_a_copy():
+def test_little_kernel_memory_is_used_in_smaller_blocks_and_costs_a_copy():
     CMA.write_text(str(2 << 20))
     summary = stream(f"iio:{ADC} verify:ramp --bytes 16Mi --block-size 2Mi --blocks 8").json
     source = summary["route"][0]
@@ -102,8 +104,9 @@ def test_small_kernel_memory_is_used_in_smaller_blocks_and_costs_a_copy():
     assert report["samples"] == 2 << 20 and report["mismatches"] == report["gaps"] == 0
 
 
-def test_a_view_outlives_its_stream_and_does_not_keep_the_device():
-    """The view's address stays, and another stream reads the same samples as the first: the ramp begins again."""
+def test_a_view_outlives_its_stream_without_keeping_the_device_open():
+    """The view's address does not change. A second stream reads the same samples as the first, because the
+    ramp starts again."""
     sim(rate=4_000_000)
     done = subprocess.run(["/usr/bin/python3", "-B", "-c", f"""
 import numpy as np
@@ -117,7 +120,7 @@ assert str(rx.route).count("mmap") == 1 and rx.route[0].copies == 0, rx.route
 rx.close()
 with ios.source("iio:{ADC}", block_size="64Ki", blocks=8) as again:
     first = next(iter(again)).array.copy()
-assert (first == before[0]).all(), "the second stream is the device's own"
+assert (first == before[0]).all(), "the second stream starts the ramp again"
 for view, copy in zip(views, before):
     assert (view == copy).all()
 assert views[2].__array_interface__["data"][0] == address
@@ -131,8 +134,8 @@ print("held", len(words))
 
 @pytest.mark.parametrize("fifo", [0, 4096])
 @pytest.mark.parametrize("sink", ["", f"{DISK}/loss.ci16 overwrite=on"])
-def test_a_stall_is_a_gap_with_the_truth_inside(fifo, sink):
-    """In place and copied: eight blocks of 8 ms do not bridge 300 ms."""
+def test_a_stall_is_reported_as_a_gap_that_contains_the_true_loss(fifo, sink):
+    """Tests the blocks in place and copied. Eight blocks of 8 ms do not bridge 300 ms."""
     sim(rate=250_000, fifo=fifo)
     result = stream(f"iio:{ADC} verify:ramp {sink} null: stall_at=50000 stall_for=300ms "
                     "--duration 1s --block-size 16Ki --blocks 8")
@@ -150,7 +153,7 @@ def test_a_steady_stream_reports_no_loss():
     assert result.gaps["certain"] == result.gaps["possible"] == 0
 
 
-def test_a_program_that_disables_the_buffer_ends_the_stream_with_its_name_for_it():
+def test_a_stream_whose_buffer_another_process_disables_reports_it():
     process = start(f"stream iio:{ADC} null: --json")
     until(lambda: int(knob("delivered")) > 0)
     (iio_dir(ADC) / "buffer0/enable").write_text("0")
@@ -166,7 +169,7 @@ def test_an_unplugged_device_ends_the_stream():
     assert result.status == 3 and "the device is gone" in result.err
 
 
-def test_ctrl_c_ends_a_recording_and_the_device_is_free():
+def test_ctrl_c_ends_a_recording_and_frees_the_device():
     file = DISK / "c.ci16"
     process = start(f"record iio:{ADC} {file} overwrite=on --json")
     until(lambda: int(knob("delivered")) > 0)
@@ -185,7 +188,7 @@ def test_a_killed_stream_leaves_the_device_usable():
     in_place(stream(f"iio:{ADC} verify:ramp --bytes 8Mi").json)
 
 
-# Playback: judged by the DAC's own counters.
+# Playback, checked by the DAC's own counters.
 
 @pytest.mark.parametrize("size,blocks", [("8Mi", ""), ("64Ki", ""), ("8Mi", "--block-size 64Ki --blocks 4")])
 def test_a_file_is_played_to_its_last_sample(size, blocks):
@@ -225,13 +228,13 @@ def test_cyclic_samples_are_repeated_in_software_on_request(sim_options):
 
 
 def test_an_underflow_is_counted():
-    """The source is slower than the DAC: its queue runs empty."""
+    """The source is slower than the DAC, so the DAC's queue becomes empty."""
     sim(dac_rate=1_000_000)
     result = stream(f"sim: pattern=ramp channels=4 rate=200k iio:{DAC} --duration 1s --block-size 16Ki")
     assert playback(result)["underflows"] > 0 and count("underflows") > 0
 
 
-# What is said of such a kernel, and what is refused.
+# Reports of a kernel with legacy blocks, and refused requests.
 
 def test_info_and_doctor_name_the_path_and_the_kernels_option():
     buffer, = json.loads(run(f"info {ADC} --json").out)["devices"][0]["buffers"]
@@ -241,8 +244,8 @@ def test_info_and_doctor_name_the_path_and_the_kernels_option():
     assert f"{ADC} (input, mmap: " in checks["IIO devices"]["detail"]
 
 
-if MODE != "broken":  # where read() panics
-    def test_path_fileio_names_the_danger_before_it_streams():
+if MODE != "broken":  # read() panics there
+    def test_path_fileio_warns_before_it_streams():
         result = run(f"stream iio:{ADC} path=fileio verify:ramp --samples 1000 --json")
         assert result.mechanism == "fileio"
         assert "can corrupt memory or panic" in result.err
@@ -252,7 +255,7 @@ if MODE != "broken":  # where read() panics
 
 @pytest.mark.parametrize("client", ["iio_readdev", "block_client"])
 def test_inspecting_a_device_does_not_disturb_a_stream(client, tmp_path):
-    """By the device's file (libiio 0.x) and by the buffer's alone (libiio 1.x)."""
+    """The client uses the device's file (libiio 0.x), or only the buffer's file (libiio 1.x)."""
     sim(rate=250_000)
     out = (tmp_path / "out").open("wb")
     samples = counts.INSPECTED_SAMPLES
@@ -263,7 +266,7 @@ def test_inspecting_a_device_does_not_disturb_a_stream(client, tmp_path):
     rounds = 0
     while process.poll() is None and rounds < 100:
         assert run("info --json", timeout=20).status == 0
-        if rounds == 0:  # the stream lasts for seconds more
+        if rounds == 0:  # the stream continues for some seconds
             buffer, = next(device for device in json.loads(run("info --json").out)["devices"]
                            if device["name"] == ADC)["buffers"]
             assert buffer["path"] is None and "in use" in buffer["reason"] and "not probed" in buffer["reason"]
@@ -285,7 +288,7 @@ def test_inspecting_a_device_does_not_disturb_a_stream(client, tmp_path):
 
 
 def test_a_user_who_cannot_see_other_programs_does_not_open_an_enabled_device(tmp_path):
-    """Closing the device's file would free the blocks of a program that has only the buffer's."""
+    """Closing the device's file would free the blocks of a program that only has the buffer's file."""
     sim(rate=100_000)
     device = iio_dir(ADC)
     os.chmod(f"/dev/{device.name}", 0o666)
@@ -298,7 +301,7 @@ def test_a_user_who_cannot_see_other_programs_does_not_open_an_enabled_device(tm
     assert json.loads((tmp_path / "out").read_bytes().splitlines()[-1])["missing"] == 0
 
 
-# Other ways in.
+# Other interfaces.
 
 def test_a_flowgraph_of_gnu_radio_receives_every_sample():
     sys.path.insert(0, os.environ.get("IIO_STREAM_BUILD", str(HERE.parents[1] / "build")) + "/gr")
@@ -311,7 +314,7 @@ def test_a_flowgraph_of_gnu_radio_receives_every_sample():
         top.connect((source, port), blocks.head(4, 100_000), sink)
     top.run()
     assert truth()[1] == 0
-    # A word of the ramp is four values of 16 bits: those of the first pair are its lower half.
+    # A word of the ramp is four values of 16 bits. The values of the first pair are its lower half.
     low, high = (np.array(sink.data(), dtype=np.int16).view(np.uint32).astype(np.uint64) for sink in sinks)
     assert np.array_equal(low | high << np.uint64(32), np.arange(100_000, dtype=np.uint64))
     del top, source
@@ -340,8 +343,9 @@ def test_serve_reads_and_plays_through_the_blocks():
 
 
 
-def test_a_loss_is_reported_although_the_driver_clears_the_overflow_bit_with_each_block():
-    """As Analog Devices' driver does. The bit is set when the queue has run empty, and read before the next block clears it."""
+def test_a_loss_is_reported_even_if_the_driver_clears_the_overflow_bit_with_each_block():
+    """Analog Devices' driver does this. The bit is set when the queue becomes empty, and read before the next
+    block clears it."""
     sim(rate=250_000, fifo=0, xflow="adi", xflow_clear=1)
     result = stream(f"iio:{ADC} verify:ramp null: stall_at=50000 stall_for=300ms "
                     "--duration 1s --block-size 16Ki --blocks 8")
@@ -352,9 +356,10 @@ def test_a_loss_is_reported_although_the_driver_clears_the_overflow_bit_with_eac
 
 
 @pytest.mark.parametrize("sink", ["", f"{DISK}/lost.ci16 overwrite=on"])
-def test_a_loss_while_the_device_has_blocks_is_read_from_the_register_before_the_next_block_clears_it(sink):
-    """Samples are lost between converter and DMA: no queue runs empty, and the driver clears the bit some milliseconds later.
-    A loss between the reading and the driver's clearing is not seen, so each is three quarters of a block after it."""
+def test_a_loss_while_the_device_has_blocks_is_found_before_the_driver_clears_the_register(sink):
+    """Samples are lost between converter and DMA. No queue becomes empty, and the driver clears the bit some
+    milliseconds later. A loss between our read and the driver's clearing is not detected, so each loss is
+    placed three quarters of a block after our read."""
     block = 16384
     sim(rate=1_000_000, fifo=4096, xflow="adi", xflow_clear=1, drop_at=18 * block + 12288, drop=123, drop_every=15 * block,
         drop_xflow=1)
@@ -382,11 +387,12 @@ def test_the_devices_of_a_pluto_stream_through_the_blocks():
 
 
 @pytest.mark.parametrize("sink", ["", f"{DISK}/short.ci16 overwrite=on"])
-def test_a_short_block_is_delivered_as_long_as_it_is_and_may_be_followed_by_a_loss(sink):
-    """In place and copied. Only a core without scatter-gather reports the length that was transferred."""
+def test_a_short_block_is_delivered_with_its_length_and_a_possible_loss(sink):
+    """Tests the block in place and copied. Only a core without scatter-gather reports the transferred
+    length."""
     sim(rate=100_000, sg=0, short_at=5, short_bytes=1024)
     result = stream(f"iio:{ADC} verify:ramp {sink} --samples 100000 --block-size 32Ki --blocks 16")
     report = result.json["sinks"][0]["report"]
     assert report["samples"] == 100_000 and report["unreported"] == report["repeats"] == report["reorders"] == 0
-    assert report["lost"] <= result.gaps["lost_max"] == 1024 // SAMPLE  # it is short by these bytes
+    assert report["lost"] <= result.gaps["lost_max"] == 1024 // SAMPLE  # the missing bytes of the block
     assert result.json["blocks_bad"]["error"] == 1

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Kernels before 5.11 have one file for a device and its only buffer: here by refusing IIO_BUFFER_GET_FD.
+"""Kernels before 5.11 have one file for a device and its only buffer. The tests simulate this by refusing
+IIO_BUFFER_GET_FD.
 
     script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_legacy_node.py
 
@@ -27,7 +28,7 @@ def without_buffer_files(words, error="ENOTTY", status=0):
 
 
 @pytest.mark.parametrize("error", ["ENOTTY", "EINVAL"])
-def test_a_capture_reads_the_device_s_own_file(error):
+def test_a_capture_reads_the_devices_own_file(error):
     result = without_buffer_files(f"stream iio:{ADC} verify:ramp --samples 500000 --json", error)
     hop = result.json["route"][0]
     assert hop["mechanism"] == "fileio" and "ENOTTY" in hop["reason"]
@@ -35,15 +36,15 @@ def test_a_capture_reads_the_device_s_own_file(error):
     assert report["mismatches"] == report["gaps"] == 0 and result.json["samples"] == 500_000
 
 
-def test_playing_writes_it():
+def test_playback_writes_the_devices_own_file():
     without_buffer_files(f"stream sim: pattern=ramp channels=4 iio:{DAC} --samples 100000")
     assert int(knob("delivered", device=DAC)) >= 100_000
 
 
-def test_another_buffer_is_not_mistaken_for_the_first():
+def test_a_second_buffer_is_refused():
     result = without_buffer_files(f"stream iio:{ADC} buffer=1 null: --samples 9", status=3)
     assert "buffer 1" in result.err
 
 
-def test_enodev_is_believed_if_there_are_buffer_folders():
+def test_enodev_is_an_error_if_there_are_buffer_folders():
     without_buffer_files(f"stream iio:{ADC} null: --samples 9", "ENODEV", status=3)

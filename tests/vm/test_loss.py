@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Losses: every true one is inside a reported interval, none is invented, and the sums hold.
+"""Losses: every true loss is inside a reported interval, no false loss is reported, and the totals are
+correct.
 
     script/vm --disk 2Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_loss.py
 """
@@ -10,7 +11,7 @@ import pytest
 from conftest import ADC, knob, sim, stream, truth
 
 RATE = 250_000              # slow enough for an emulator on a busy machine
-BLOCK = 16 << 10            # bytes; four 16-bit channels: 2048 samples, 8 ms
+BLOCK = 16 << 10            # bytes: 2048 samples of four 16-bit channels, 8 ms
 BLOCK_SAMPLES = BLOCK // 8
 COMMON = f"--block-size {BLOCK} --blocks 32"  # 262 ms of samples
 STALL = "stall_at=50000 stall_for=800ms"
@@ -22,13 +23,15 @@ def reported(result):
 
 
 def truth_within(result):
-    """The losses before the last sample that was delivered: the device ran on for a while."""
+    """Returns the losses before the last delivered sample, and their total. The device continued for a while
+    after it."""
     jumps = [jump for jump in truth()[0] if jump[0] < result.json["samples"]]
     return jumps, sum(lost for _, lost in jumps)
 
 
 def check_against_truth(result):
-    """verify: compares the jumps that it finds with the blocks' own intervals, and fails otherwise."""
+    """Checks a result against the simulator's losses. `verify:` compares the jumps that it finds with the
+    intervals of the blocks, and fails if they differ."""
     jumps, lost = truth_within(result)
     report = result.json["sinks"][0]["report"]
     assert report["unreported"] == 0 and report["mismatches"] == 0
@@ -42,9 +45,9 @@ def check_against_truth(result):
 
 @pytest.mark.parametrize("xflow,fifo", itertools.product(["mainline", "adi", "none"],
                                                          [0, 4096, 2 * BLOCK_SAMPLES]))
-def test_a_long_stall_is_a_gap_with_the_truth_inside(xflow, fifo):
+def test_a_long_stall_is_reported_as_a_gap_that_contains_the_true_loss(xflow, fifo):
     sim(rate=RATE, fifo=fifo, xflow=xflow)
-    # A stall of 800 ms starves the device for what the blocks do not bridge.
+    # A stall of 800 ms starves the device for the time that the blocks do not bridge.
     result = stream(f"iio:{ADC} verify:ramp null: {STALL} --duration 1500ms {COMMON}")
     lost = check_against_truth(result)
     assert lost > RATE * 0.4
@@ -59,9 +62,9 @@ def test_a_long_stall_is_a_gap_with_the_truth_inside(xflow, fifo):
         assert result.gaps["evidence"] == ["overflow-bit", "starvation"]
 
 
-def test_a_stall_costs_blocks_and_no_samples_while_blocks_are_free():
+def test_a_stall_loses_no_samples_while_blocks_are_free():
     sim(rate=RATE, fifo=0)
-    # 64 blocks are 524 ms: a stall of 250 ms is bridged by them, with or without a FIFO.
+    # 64 blocks are 524 ms. They bridge a stall of 250 ms, with or without a FIFO.
     result = stream(f"iio:{ADC} verify:ramp null: stall_at=50000 stall_for=250ms --duration 1s "
                     f"--block-size {BLOCK} --blocks 64")
     assert check_against_truth(result) == 0
@@ -69,14 +72,14 @@ def test_a_stall_costs_blocks_and_no_samples_while_blocks_are_free():
     assert result.json["sinks"][1]["lag_high_water"] > 20
 
 
-def test_all_sinks_blocked_with_free_blocks_left_lose_nothing():
+def test_nothing_is_lost_if_all_sinks_block_while_blocks_are_free():
     sim(rate=RATE, fifo=0)
     result = stream(f"iio:{ADC} null: stall_at=50000 stall_for=500ms null: stall_at=50000 stall_for=500ms "
                     f"verify:ramp --samples {RATE} --block-size {2 * BLOCK} --blocks 64")
     assert reported(result) == (0, 0, 0, 0)
 
 
-def test_stalls_shorter_than_the_fifo_invent_no_certain_gap():
+def test_stalls_shorter_than_the_fifo_report_no_certain_gap():
     short = (f"iio:{ADC} verify:ramp null: stall_at=10000 stall_for=100ms --duration 250ms "
              f"--block-size {BLOCK} --blocks 4")
     sim(rate=RATE, fifo=200_000, xflow="mainline")
@@ -104,7 +107,8 @@ def test_a_counter_channel_makes_every_loss_exact(width):
 
 @pytest.mark.parametrize("pattern, sink", [("ramp", "verify:ramp"), ("stamp", "null:")])
 def test_a_header_in_each_frame_makes_every_loss_exact(pattern, sink):
-    """stamp leaves the memory between its headers as it was, with those of earlier turns."""
+    """The pattern `stamp` does not change the memory between its headers, which contains headers of earlier
+    rounds."""
     sim(rate=RATE, fifo=4096, pattern=pattern, drop_at=33_333, drop=77, drop_every=50_001)
     result = stream(f"iio:{ADC} counter=header:8/4Ki {sink} null: {STALL} --duration 1500ms "
                     f"--block-size 24Ki --blocks 32")
@@ -116,8 +120,8 @@ def test_a_header_in_each_frame_makes_every_loss_exact(pattern, sink):
 
 
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
-def test_a_counter_that_may_have_wrapped_gives_the_minimum_and_the_clock_the_maximum(path):
-    turn = 65536  # scans after which the low two bytes of the ramp's words repeat
+def test_after_a_possible_wrap_the_counter_gives_the_minimum_and_the_clock_the_maximum(path):
+    turn = 65536  # number of scans after which the low two bytes of the ramp's words repeat
     sim(rate=RATE, drop_at=100_000, drop=2 * turn + 18_928)
     result = stream(f"iio:{ADC} path={path} counter=header:2/4Ki null: --duration 1500ms --block-size 24Ki "
                     "--blocks 32")
@@ -139,7 +143,7 @@ def test_a_loss_that_a_counter_does_not_show_is_reported_by_the_overflow_registe
     assert result.gaps["evidence"] == ["counter", "overflow-bit", "starvation"]
 
 
-def test_a_loss_that_a_counter_does_not_show_is_possible_where_it_makes_all_blocks_late():
+def test_a_loss_that_a_counter_does_not_show_is_possible_if_it_delays_all_blocks():
     turn = 65536
     sim(rate=RATE, xflow="none", drop_at=4 * RATE, drop=turn)
     result = stream(f"iio:{ADC} counter=header:2/4Ki null: --duration 8s --block-size 24Ki --blocks 32")
@@ -148,7 +152,7 @@ def test_a_loss_that_a_counter_does_not_show_is_possible_where_it_makes_all_bloc
     assert reported(result) == (0, 1, 0, turn)
 
 
-def test_a_pause_too_short_for_a_counter_to_repeat_is_no_possible_loss():
+def test_a_pause_too_short_for_a_counter_to_wrap_is_not_a_possible_loss():
     sim(rate=RATE // 10, xflow="none", fifo=1 << 20)
     result = stream(f"iio:{ADC} counter=header:2/4Ki null: stall_at=20000 stall_for=500ms --duration 2s --block-size 24Ki "
                     "--blocks 4")
@@ -156,7 +160,7 @@ def test_a_pause_too_short_for_a_counter_to_repeat_is_no_possible_loss():
     assert result.gaps["evidence"] == ["counter", "starvation"]
 
 
-def test_a_counter_that_wraps_is_no_loss():
+def test_a_counter_that_wraps_is_not_a_loss():
     sim(rate=0, counter=32, pattern="lanes", start=(1 << 32) - 5000)
     result = stream(f"iio:{ADC} counter=channel:count0 null: --samples 100000")
     assert reported(result) == (0, 0, 0, 0)
@@ -185,7 +189,7 @@ def test_a_slow_overflow_register_delays_no_samples():
     assert reported(result)[0] >= 1
 
 
-def test_on_gap_stop_ends_with_the_last_whole_sample_and_4(tmp_path):
+def test_on_gap_stop_ends_before_the_gap_with_status_4(tmp_path):
     sim(rate=RATE, fifo=0)
     file = tmp_path / "stop.bin"
     result = stream(f"iio:{ADC} {file} null: {STALL} --duration 2s --on-gap stop {COMMON}",
@@ -219,7 +223,7 @@ def test_thresholds_set_the_exit_status():
 
 
 @pytest.mark.parametrize("xflow", ["mainline", "none"])
-def test_fileio_losses_are_certain_with_the_register_and_possible_without(xflow):
+def test_losses_with_fileio_are_certain_with_the_register_and_possible_without(xflow):
     sim(rate=RATE, fifo=4096, xflow=xflow)
     result = stream(f"iio:{ADC} path=fileio verify:ramp null: {STALL} --duration 1500ms {COMMON}")
     assert check_against_truth(result) > 0
@@ -231,7 +235,7 @@ def test_fileio_losses_are_certain_with_the_register_and_possible_without(xflow)
         assert certain == 0 and possible >= len(jumps)
 
 
-def test_dropping_sinks_count_what_they_drop():
+def test_dropping_sinks_count_the_dropped_samples():
     sim(rate=RATE, fifo=0)
     result = stream(f"iio:{ADC} verify:ramp null: rate=75k on-full=drop hold=2 --duration 1s "
                     f"{COMMON}")

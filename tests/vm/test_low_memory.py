@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # guest: --memory 5120 --disk 1Gi
-"""udmabuf on a machine with memory that the DMA cannot address, when none of it is left.
+"""udmabuf on a machine with memory that the DMA cannot address, when all of that memory is in use.
 
     script/vm --memory 5120 --disk 1Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_low_memory.py
 """
@@ -20,11 +20,12 @@ STREAM = ("iio-stream", "stream", f"iio:{ADC}", "memory=udmabuf", "verify:ramp",
 
 @pytest.fixture(autouse=True, scope="module")
 def all_high_memory_is_taken():
-    """The kernel takes high pages first: as huge ones, reserved so that no one gets them."""
+    """The kernel allocates high pages first. The fixture reserves them as huge pages, so that no program gets
+    them."""
     before = POOL.read_text()
     POOL.write_text("1400")
     held = mmap.mmap(-1, int(POOL.read_text()) * HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_HUGETLB)
-    for path in FILLED:  # and what is left in small pieces
+    for path in FILLED:  # and the remaining small pieces
         path.write_bytes(bytes(16 * HUGE))
     yield
     held.close()
@@ -33,7 +34,7 @@ def all_high_memory_is_taken():
     POOL.write_text(before)
 
 
-def test_pages_known_to_be_in_low_memory_are_given_to_the_dma():
+def test_pages_that_are_known_to_be_in_low_memory_are_used():
     sim(sg=0)
     result = run(*STREAM[1:])
     hop = result.json["route"][0]
@@ -41,7 +42,7 @@ def test_pages_known_to_be_in_low_memory_are_given_to_the_dma():
     assert result.json["sinks"][0]["report"]["mismatches"] == 0
 
 
-def test_without_the_right_to_see_their_addresses_it_is_refused():
+def test_udmabuf_is_refused_without_the_privilege_to_read_physical_addresses():
     sim(sg=0)
     result = run("--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin", *STREAM, command="setpriv", status=3)
     assert "may be unable to address" in result.json["error"]["message"]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Memory: with and without scatter-gather, absent and forbidden, and what `doctor --probe` reports.
+"""Memory for cores with and without scatter-gather, missing and forbidden memory, and `doctor --probe`.
 
     script/vm --disk 1Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_memory.py
 
-Linux 6.12; less than 3 GB, since the cores without scatter-gather have 32-bit addresses.
+Linux 6.12; less than 3 GB, because cores without scatter-gather have 32-bit addresses.
 """
 import glob
 import json
@@ -33,18 +33,18 @@ def first_hop(*words, **options):
 
 @pytest.mark.parametrize("memory", ["heap:system", "udmabuf"])
 @pytest.mark.parametrize("scan,pattern", [("s16", "ramp"), ("s12", "lanes")])
-def test_a_core_without_scatter_gather_captures_the_same(memory, scan, pattern):
+def test_a_core_without_scatter_gather_captures_the_same_samples(memory, scan, pattern):
     sim(sg=0, scan=scan, pattern=pattern)
     for size in ("4Ki", "256Ki"):
         result = stream(f"iio:{ADC} memory={memory} verify:{pattern} --block-size {size} --bytes 4Mi")
         hop = result.json["route"][0]
         assert hop["memory"] == memory and hop["mechanism"] == "dmabuf"
         assert result.json["sinks"][0]["report"]["gaps"] == 0
-    if memory == "udmabuf":  # an interrupt for each page; that is what makes the difference
+    if memory == "udmabuf":  # the core raises an interrupt for each page
         assert int(knob("interrupts")) >= (4 << 20) // 4096
 
 
-def test_a_core_without_scatter_gather_by_fileio_and_to_the_dac_and_to_a_file():
+def test_a_core_without_scatter_gather_works_with_fileio_a_dac_and_a_file():
     sim(sg=0)
     stream(f"iio:{ADC} path=fileio verify:ramp --bytes 4Mi")
     stream(f"iio:{ADC} iio:{DAC} --bytes 4Mi")
@@ -62,7 +62,7 @@ def by_memory(result):
     return {row["memory"]: row for row in result["memories"]}
 
 
-def test_with_scatter_gather_the_probe_recommends_udmabuf_and_auto_follows():
+def test_with_scatter_gather_the_probe_recommends_udmabuf_and_auto_uses_it():
     sim(sg=1)
     before = first_hop(f"iio:{ADC} null: --samples 100000")
     result = probe()
@@ -76,12 +76,12 @@ def test_with_scatter_gather_the_probe_recommends_udmabuf_and_auto_follows():
     assert result["reason"] in after["reason"]
 
 
-@pytest.mark.skipif(MERGED, reason="this kernel makes one segment of adjacent pages")
-def test_without_scatter_gather_the_probe_recommends_the_heap_and_auto_follows():
+@pytest.mark.skipif(MERGED, reason="this kernel merges adjacent pages into one segment")
+def test_without_scatter_gather_the_probe_recommends_the_heap_and_auto_uses_it():
     sim(sg=0)
     result = probe()
     rows = by_memory(result)
-    # A page is a segment is an interrupt; the heap's pieces are large.
+    # Each page is a segment and causes an interrupt. The heap's pieces are large.
     assert rows["udmabuf"]["interrupts_per_block"] > 0.9 * result["block_bytes"] / 4096
     assert rows["heap:system"]["interrupts_per_block"] < rows["udmabuf"]["interrupts_per_block"] / 8
     assert result["recommended"] == "heap:system"
@@ -90,21 +90,21 @@ def test_without_scatter_gather_the_probe_recommends_the_heap_and_auto_follows()
     assert hop["memory"] == "heap:system" and result["reason"] in hop["reason"]
     stored = json.loads(pathlib.Path(result["stored_in"]).read_text())[ADC]
     assert stored["memory"] == "heap:system" and stored["kernel"] == os.uname().release
-    # A request takes precedence over what was found best.
+    # A request takes precedence over the probe's result.
     assert first_hop(f"iio:{ADC} memory=udmabuf null: --samples 1000")["memory"] == "udmabuf"
 
 
 @pytest.mark.parametrize("spoilt", ["", "[]", "{", '{"iios-sim-adc": 7}', '{"iios-sim-adc": {"memory": 5}}',
                                     '{"iios-sim-adc": {"memory": "heap:gone", "kernel": "KERNEL"}}',
                                     '{"iios-sim-adc": {"memory": "udmabuf", "kernel": "5.4"}}'])
-def test_a_corrupt_or_outdated_verdict_is_ignored(spoilt):
+def test_a_corrupt_or_outdated_probe_result_is_ignored(spoilt):
     sim()
     VERDICT.parent.mkdir(parents=True, exist_ok=True)
     VERDICT.write_text(spoilt.replace("KERNEL", os.uname().release))
     assert first_hop(f"iio:{ADC} null: --samples 1000")["memory"] == "heap:system"
 
 
-def test_without_heaps_udmabuf_serves_and_without_both_plain_pages_do():
+def test_without_heaps_udmabuf_is_used_and_without_both_plain_pages():
     sim()
     with Hidden("-t", "tmpfs", "tmpfs", HEAPS):
         assert first_hop(f"iio:{ADC} verify:ramp --samples 100000")["memory"] == "udmabuf"
@@ -118,7 +118,7 @@ def test_without_heaps_udmabuf_serves_and_without_both_plain_pages_do():
 
 
 @pytest.mark.parametrize("memory,path", [("heap:system", f"{HEAPS}/system"), ("udmabuf", UDMABUF)])
-def test_a_forced_memory_that_is_absent_is_an_error(memory, path):
+def test_requested_memory_that_is_missing_is_an_error(memory, path):
     sim()
     hidden = Hidden("-t", "tmpfs", "tmpfs", HEAPS) if memory != "udmabuf" else Hidden("--bind", "/dev/null", UDMABUF)
     with hidden:
@@ -129,7 +129,8 @@ def test_a_forced_memory_that_is_absent_is_an_error(memory, path):
 
 @pytest.fixture
 def open_device():
-    """An unprivileged user may use the converter, as with a udev rule, but neither heap nor udmabuf."""
+    """Gives unprivileged users access to the converter, as a udev rule would, but neither to the heap nor to
+    udmabuf."""
     sim()
     changed = [path for path in pathlib.Path("/dev").glob("iio:device*")]
     changed += [path for folder in pathlib.Path("/sys/bus/iio/devices").glob("iio:device*")
@@ -144,7 +145,7 @@ def open_device():
         os.chmod(path, mode)
 
 
-def test_without_access_to_any_memory_samples_come_by_fileio_with_the_reason(open_device):
+def test_without_access_to_any_memory_fileio_is_used_and_the_reason_is_reported(open_device):
     result = as_nobody(f"stream iio:{ADC} verify:ramp --samples 100000 --json")
     assert result.status == 0, result.err
     hop = json.loads(result.out)["route"][0]
@@ -157,7 +158,7 @@ def test_without_access_to_any_memory_samples_come_by_fileio_with_the_reason(ope
     assert error["name"] == "EACCES" and UDMABUF in error["message"]
 
 
-def test_with_access_to_one_memory_it_is_used(open_device):
+def test_the_only_accessible_memory_is_used(open_device):
     os.chmod(UDMABUF, 0o666)
     result = as_nobody(f"stream iio:{ADC} verify:ramp --samples 100000 --json")
     assert result.status == 0, result.err
@@ -175,18 +176,18 @@ def test_without_access_to_the_device_the_error_names_it(opened, named):
     assert error["name"] == "EACCES" and named in error["message"] and "iio-stream doctor" in error["hint"]
 
 
-def test_the_doctor_says_what_a_user_can_do(open_device):
+def test_doctor_tells_a_user_how_to_get_access(open_device):
     checks = {check["name"]: check for check in json.loads(as_nobody("doctor --json").out)["checks"]}
     for name in ("heap:system", "udmabuf"):
         assert not checks[name]["ok"] and "Permission denied" in checks[name]["detail"]
         assert "/etc/udev/rules.d" in checks[name]["fix"]
-    # Mounted as systemd does: root's folder.
+    # Mounted as by systemd: only root can enter the folder.
     assert not checks["debugfs"]["ok"] and "only root" in checks["debugfs"]["detail"]
 
 
 @pytest.mark.parametrize("error", ["EINTR", "EAGAIN"])
 def test_a_sync_that_the_kernel_postpones_is_retried(tmp_path, error):
-    """Every second ioctl on a DMABUF fails: each has to be made twice."""
+    """Every second ioctl on a DMABUF fails, so each must be made twice."""
     sim()
     trace, file = tmp_path / "trace", DISK / "put_off.ci16"
     run("-f -qq -P /dmabuf: -e trace=ioctl -e", f"inject=ioctl:error={error}:when=1+2", "-o", trace,
@@ -199,7 +200,8 @@ def test_a_sync_that_the_kernel_postpones_is_retried(tmp_path, error):
 
 @pytest.mark.parametrize("blocks", [400, 520, 1000])
 def test_many_blocks_need_many_open_files(blocks):
-    """Three for each: the soft limit is raised as far as the hard one allows, and then no DMABUFs are used."""
+    """Each block needs three files. The soft limit is raised up to the hard limit; beyond that, no DMABUFs
+    are used."""
     words = (f"iio:{ADC} memory={{}} null: --block-size 4Ki --samples 1M --json --blocks {blocks}")
 
     def limited(memory, hard, status=0):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Losses that only the overflow register shows: at the first samples, before a pause, at the last; and no others.
+"""Losses that only the overflow register shows, among the first samples, before a pause, and at the end. No
+other losses must be reported.
 
     script/vm --disk 1Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_overflow.py
 """
@@ -13,16 +14,16 @@ from waiting import until
 
 ADC2 = "iios-sim-adc2"
 XFLOWS, PATHS = ["mainline", "adi"], ["dmabuf", "fileio"]
-# fileio makes trials before the stream, which must not meet the loss.
+# With fileio, the program tests the order of the kernel's blocks first. The loss must happen after that.
 AT_FIRST = [("dmabuf", 1), ("dmabuf", 100), ("dmabuf", RATE // 1000), ("dmabuf", RATE // 50), ("fileio", RATE // 20)]
 
 
-# Every third of those meets each path, place, size and register.
+# Every third combination covers each path, place, size and register.
 @pytest.mark.parametrize("first, lost, xflow", counts.some(
     list(itertools.product(AT_FIRST, [9, RATE // 10], XFLOWS)), 3))
 def test_a_loss_among_the_first_samples_is_reported(first, lost, xflow):
     path, at = first
-    """The FIFO, here and below, prevents all losses but the scripted drop."""
+    # The FIFO, here and below, prevents all losses except the scripted drop.
     sim(rate=RATE, fifo=RATE, xflow=xflow, drop_at=at, drop=lost, drop_xflow=1)
     for samples in (at + 1500, RATE):
         knob("drop_at", at)
@@ -34,9 +35,9 @@ def test_a_loss_among_the_first_samples_is_reported(first, lost, xflow):
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("xflow", XFLOWS)
-def test_samples_lost_before_the_stream_are_not_its_loss(xflow, path):
+def test_samples_lost_before_the_stream_are_not_reported(xflow, path):
     sim(rate=RATE, fifo=RATE, xflow=xflow, drop_at=1000, drop=9, drop_xflow=1)
-    killed = start(f"stream iio:{ADC} counter=header:8/4Ki null: {COMMON}")  # it leaves the register alone
+    killed = start(f"stream iio:{ADC} counter=header:8/4Ki null: {COMMON}")  # it does not touch the register
     until(lambda: truth()[1] == 9, "the loss")
     killed.kill()
     killed.communicate()
@@ -46,7 +47,7 @@ def test_samples_lost_before_the_stream_are_not_its_loss(xflow, path):
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("xflow", XFLOWS)
-def test_a_healthy_stream_has_no_gap_not_even_a_possible_one(xflow, path):
+def test_a_healthy_stream_has_no_gap_and_no_possible_gap(xflow, path):
     sim(rate=RATE, fifo=RATE, xflow=xflow)
     for samples in (5000, RATE // 10, RATE):
         result = stream(f"iio:{ADC} path={path} verify:ramp --samples {samples} {COMMON}")
@@ -56,9 +57,9 @@ def test_a_healthy_stream_has_no_gap_not_even_a_possible_one(xflow, path):
 
 @pytest.mark.parametrize("xflow", XFLOWS)
 @pytest.mark.parametrize("before", [RATE // 5, RATE // 50])
-def test_a_loss_shortly_before_a_pause_is_reported_where_it_was(before, xflow):
-    """The FIFO bridges the pause: the drop is all that is lost."""
-    paused = RATE  # samples, when the blocks are used up
+def test_a_loss_shortly_before_a_pause_is_reported_in_its_place(before, xflow):
+    """The FIFO bridges the pause, so only the dropped samples are lost."""
+    paused = RATE  # number of samples when the blocks are used up
     sim(rate=RATE, fifo=RATE, xflow=xflow, drop_at=paused - before, drop=500, drop_xflow=1)
     blocks = 16 * BLOCK // 8
     result = stream(f"iio:{ADC} verify:ramp null: stall_at={paused - blocks} stall_for=300ms --samples {2 * RATE}"
@@ -68,7 +69,7 @@ def test_a_loss_shortly_before_a_pause_is_reported_where_it_was(before, xflow):
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_loss_in_the_last_wanted_block_is_reported(path):
+def test_a_loss_in_the_last_requested_block_is_reported(path):
     sim(rate=RATE, fifo=RATE, drop_at=RATE - 100, drop=50, drop_xflow=1)
     result = stream(f"iio:{ADC} path={path} verify:ramp --samples {RATE} {COMMON}")
     assert check_against_truth(result) == 50
@@ -88,8 +89,9 @@ def test_a_loss_just_before_a_stop_is_reported(path):
 
 @pytest.mark.parametrize("delay", [0, 20])
 @pytest.mark.parametrize("path", PATHS)
-def test_a_loss_after_the_last_wanted_sample_is_never_certain(path, delay):
-    """delay: of the register, in milliseconds. It is read while the device still runs, when the bit rises."""
+def test_a_loss_after_the_last_requested_sample_is_never_certain(path, delay):
+    """`delay` is the register's delay in milliseconds. The register is read while the device still runs, when
+    the bit rises."""
     wanted = RATE * 4 // 5
     sim(rate=RATE, fifo=RATE, xflow_delay_ms=delay)
     for name, value in (("drop", 500), ("drop_xflow", 1)):
@@ -104,7 +106,7 @@ def test_a_loss_after_the_last_wanted_sample_is_never_certain(path, delay):
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_loss_shortly_before_the_last_wanted_sample_is_certain(path):
+def test_a_loss_shortly_before_the_last_requested_sample_is_certain(path):
     wanted = RATE * 4 // 5
     sim(rate=RATE, fifo=RATE, drop_at=wanted - RATE // 5, drop=500, drop_xflow=1)
     result = stream(f"iio:{ADC} path={path} verify:ramp --samples {wanted} {COMMON}")
@@ -128,8 +130,8 @@ def test_each_of_two_converters_reports_its_own_losses():
             assert run["sinks"][0]["report"]["unreported"] == 0
 
 
-def test_samples_lost_before_a_restart_are_not_a_loss():
-    """As in test_converter.py, on a core whose bit stays clear while it is off."""
+def test_samples_lost_before_a_restart_are_not_reported_as_a_loss():
+    """Like the test in test_converter.py, with a core whose bit stays clear while it is off."""
     sim(rate=RATE, fifo=4096, refuse_at=0, refuse_count=2, refuse_most=6)
     result = stream(f"iio:{ADC} path=fileio verify:ramp --samples {RATE} {COMMON} --timeout 1s")
     assert knob("refused") == "6" and truth() == ([], 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Files that a DAC plays: whole, in a loop, cyclic, at the recording's rate.
+"""Files that a DAC plays completely, in a loop, cyclically, and at the recording's rate.
 
     script/vm --disk 2Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_play.py
 """
@@ -43,7 +43,7 @@ def test_memory_that_the_disk_cannot_write_into_costs_one_copy():
     no_gap()
 
 
-def test_no_sample_goes_through_the_cpu_or_the_page_cache():
+def test_samples_bypass_the_cpu_and_the_page_cache():
     ramp_file(RAMP, bytes="64Mi")
     trace = DISK / "trace"
     subprocess.run(["strace", "-f", "-e", "trace=read,pread64,mmap", "-o", trace, "iio-stream", "play",
@@ -55,7 +55,7 @@ def test_no_sample_goes_through_the_cpu_or_the_page_cache():
     no_gap()
 
 
-def test_reading_begins_before_the_device_is_switched_on():
+def test_reading_starts_before_the_device_is_enabled():
     ramp_file(RAMP, bytes="4Mi")
     trace = DISK / "trace"
     subprocess.run(["strace", "-f", "-e", "trace=io_uring_enter,openat", "-o", trace, "iio-stream", "play",
@@ -64,13 +64,14 @@ def test_reading_begins_before_the_device_is_switched_on():
     lines = trace.read_text().splitlines()
     enable, = [i for i, line in enumerate(lines) if 'buffer0/enable", O_WRONLY' in line][:1]
     reads = [line for line in lines[:enable] if "io_uring_enter" in line]
-    assert len(reads) >= 8, "blocks that were asked for before the DAC ran"
+    assert len(reads) >= 8, "too few blocks were requested before the DAC ran"
 
 
 @pytest.mark.parametrize("at,lost", [(20_000, 777), (16_384, 40_000)])
 def test_on_gap_zero_fill_plays_as_many_zeros_as_samples_were_lost(at, lost):
-    """In the middle of a block, and between two for longer than several: for the ramp each zero is a step
-    back, and the sample after them, which is where it belongs, a step forward."""
+    """Samples are lost in the middle of a block, or between two blocks, where the loss is longer than several
+    blocks. For the ramp, each zero is a step back, and the sample after the zeros, which is in its place, is
+    a step forward."""
     sim(dac_rate=1_000_000)
     source = f"sim: pattern=ramp channels=4 rate=500k drop_at={at} drop={lost}"
     words = f"iio:{DAC} --on-gap zero-fill --block-size 64Ki --samples 100000"
@@ -99,7 +100,7 @@ def test_a_recording_is_played_to_its_last_sample(path, samples):
     assert count("mismatches") == (0 if path == "dmabuf" else count("delivered") - samples)
 
 
-def test_ends_that_do_not_fill_the_bus_are_followed_by_zeros():
+def test_zeros_complete_the_last_bus_word():
     file = DISK / "odd.bin"
     file.write_bytes(b"".join(i.to_bytes(8, "little") for i in range(1000)) + bytes([0xE8, 3]))  # 1000 = 0x3e8
     sim()
@@ -110,15 +111,15 @@ def test_ends_that_do_not_fill_the_bus_are_followed_by_zeros():
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_loop_has_no_seam(path):
-    """20,000 samples are not a multiple of the block, nor 20,001 of the disk's sectors."""
+def test_a_loop_is_seamless(path):
+    """20,000 samples are not a multiple of the block, and 20,001 are not a multiple of the disk's sectors."""
     for samples in (16_384, 20_000, 20_001):
         ramp_file(RAMP, samples=samples)
         rounds = 20
         result = play(f"file:{RAMP} {RAW} loop=on iio:{DAC} path={path} --block-size 64Ki "
                       f"--samples {samples * rounds}")
         assert result.json["samples"] == samples * rounds
-        padding = count("delivered") - samples * rounds  # zeros: each is a step back for the ramp
+        padding = count("delivered") - samples * rounds  # each zero is a step back for the ramp
         assert path == "fileio" or padding == 0
         assert count("check_repeats") == count("mismatches") == rounds - 1 + padding
         assert count("check_gaps") == 0
@@ -127,10 +128,11 @@ def test_a_loop_has_no_seam(path):
 @pytest.mark.parametrize("path,samples,rate", [
     ("dmabuf", 1, 100_000), ("dmabuf", 1000, 100_000), ("dmabuf", 8192, 200_000), ("dmabuf", 30_000, 200_000),
     ("fileio", 1000, 100_000), ("fileio", 30_000, 200_000)])
-def test_cyclic_repeats_without_a_seam(path, samples, rate):
-    """Of one sample, of less than a block, of one, of four: the DAC, which has no FIFO, misses none.
+def test_cyclic_playback_is_seamless(path, samples, rate):
+    """Cycles of one sample, of less than a block, of one block and of four: the DAC, which has no FIFO,
+    misses no sample.
 
-    In software: test_cyclic.py has the hardware that can.
+    This is cyclic playback in software; test_cyclic.py tests hardware that supports it.
     """
     sim(fifo=0, dac_rate=rate)
     ramp_file(RAMP, samples=samples)
@@ -151,7 +153,7 @@ def test_cyclic_repeats_without_a_seam(path, samples, rate):
         assert repeats == count("delivered") // samples - 1
 
 
-def test_cyclic_ends_with_the_duration():
+def test_cyclic_playback_ends_with_the_duration():
     ramp_file(RAMP, samples=1000)
     knob("rate", 100_000, DAC)
     result = play(f"file:{RAMP} {RAW} iio:{DAC} cyclic=on --block-size 64Ki --duration 1s")
@@ -160,8 +162,8 @@ def test_cyclic_ends_with_the_duration():
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_duration_is_at_the_dacs_own_rate(path):
-    """Whatever rate the file states, or none: the blocks are sized by the DAC's, too."""
+def test_a_duration_uses_the_dacs_own_rate(path):
+    """The rate of the file does not matter. The DAC's rate also determines the size of the blocks."""
     meta = DISK / "x.sigmf-meta"
     run(f"record sim: pattern=ramp channels=4 rate=2M {meta} overwrite=on --samples 800000")
     ramp_file(RAMP, samples=800_000)
@@ -169,13 +171,13 @@ def test_a_duration_is_at_the_dacs_own_rate(path):
     for words in (f"{meta} iio:{DAC} rate=200k", f"file:{RAMP} {RAW} iio:{DAC}"):
         result = play(f"{words} path={path} --duration 1500ms")
         assert result.json["ended"] == "duration" and result.json["samples"] == 300_000, words
-        padding = count("delivered") - 300_000  # write() plays whole blocks of the kernel's
+        padding = count("delivered") - 300_000  # write() plays whole blocks of the kernel
         assert padding == 0 or path == "fileio" and 0 <= padding < result.json["block_bytes"] // SAMPLE
         assert playback(result)["sample_rate"] == 200_000
     assert result.json["block_bytes"] == 64 << 10  # 41 ms; without a rate it would be 1 MiB
 
 
-def test_samples_that_do_not_fit_are_not_repeated():
+def test_samples_that_do_not_fit_into_the_blocks_are_not_repeated():
     ramp_file(RAMP, bytes="1Mi")
     result = play(f"file:{RAMP} {RAW} iio:{DAC} cyclic=on --block-size 64Ki --blocks 8", status=2)
     assert "loop=on" in result.json["error"]["message"]
@@ -193,7 +195,7 @@ def test_the_device_plays_at_the_recordings_rate():
     assert playback(result)["sample_rate"] == 500_000
 
 
-def test_an_impossible_rate_is_refused_and_both_are_named():
+def test_an_impossible_rate_is_refused_and_both_rates_are_named():
     ramp_file(RAMP, samples=20_000)
     sim(dac_rate=1_000_000)
     result = play(f"file:{RAMP} {RAW} rate=3G iio:{DAC} --block-size 64Ki", status=2)
@@ -201,7 +203,7 @@ def test_an_impossible_rate_is_refused_and_both_are_named():
     assert "3000000000" in message and "1000000" in message and DAC in message and "rate=" in message
 
 
-def test_samples_of_another_format_are_refused_and_both_are_named():
+def test_samples_of_another_format_are_refused_and_both_formats_are_named():
     meta = DISK / "two.sigmf-meta"
     run(f"record sim: channels=2 rate=1M {meta} overwrite=on --samples 20000")
     message = play(f"{meta} iio:{DAC} rate=1M", status=2).json["error"]["message"]

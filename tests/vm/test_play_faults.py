@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Files that a DAC plays while something goes wrong: it runs out of samples, the disk is slow or fails,
-the file is cut, the DMA refuses a block, the DAC goes.
+"""Files that a DAC plays while something fails: samples run out, the disk is slow or fails, the file is
+truncated, the DMA refuses a block, or the DAC disappears.
 
     script/vm --disk 2Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_play_faults.py
 """
@@ -23,7 +23,7 @@ def fresh():
 
 
 def feed(process, bytes_at_a_time, times, pause):
-    """Writes this much, this often, with pauses longer than any queue of blocks lasts."""
+    """Writes this many bytes, this many times, with pauses that are longer than a queue of blocks lasts."""
     for i in range(times):
         if i:
             time.sleep(pause)
@@ -32,13 +32,13 @@ def feed(process, bytes_at_a_time, times, pause):
         try:
             process.stdin.write(words)
             process.stdin.flush()
-        except BrokenPipeError:  # it has ended
+        except BrokenPipeError:  # the program has ended
             return
     process.stdin.close()
 
 
 def play_in_parts(path, blocks, times, pause, *options, status=0):
-    """Plays blocks repeatedly, with a pause in between: the summary, and stderr."""
+    """Plays blocks repeatedly, with pauses between them, and returns the summary and stderr."""
     process = subprocess.Popen(["iio-stream", "play", "-", *RAW.split(), f"iio:{DAC}", f"path={path}",
                                 "--block-size", "64Ki", "--blocks", str(blocks), "--json", *options],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -54,20 +54,21 @@ def play_in_parts(path, blocks, times, pause, *options, status=0):
 
 
 @pytest.mark.parametrize("path,fifo", [("dmabuf", 0), ("dmabuf", 64), ("fileio", 0)])
-def test_an_underflow_is_counted_as_the_dac_counts_it(path, fifo):
-    """A queue of 8 blocks of 8192 samples lasts 0.66 s at 100 kS/s: each pause of 1.5 s is an underflow."""
+def test_underflows_match_the_count_of_the_dac(path, fifo):
+    """A queue of 8 blocks of 8192 samples lasts 0.66 s at 100 kS/s, so each pause of 1.5 s is an
+    underflow."""
     sim(dac_rate=100_000, fifo=fifo)
     summary, err = play_in_parts(path, 8, 4, 1.5)
     underflows = summary["sinks"][0]["playback"]["underflows"]
-    assert underflows == count("underflows") >= 3  # more, if the host is too slow to fill the queue in time
+    assert underflows == count("underflows") >= 3  # more if the host is too slow to fill the queue in time
     no_gap()
     assert "unknown rate" in err
 
 
 def test_an_underflow_while_write_copies_is_counted():
-    """One of the kernel's two blocks of 2 ms is played before the other has been filled, now and then.
+    """Now and then, one of the kernel's two blocks of 2 ms is played before the other has been filled.
 
-    Missed are those that begin between the last look and the write of the block's last sample.
+    The program misses underflows that begin between its last check and the write of the block's last sample.
     """
     ramp_file(RAMP, bytes="16Mi")
     sim(dac_rate=4_000_000, fifo=0)
@@ -88,7 +89,8 @@ def test_an_underflow_counts_as_a_gap_for_the_limits(path):
 
 
 def test_an_underflow_that_the_register_shows_first_is_counted_once():
-    """Each block lasts for most of the time between two looks at the register, and is judged at its end."""
+    """Each block lasts for most of the time between two checks of the register, and is evaluated at its
+    end."""
     sim(dac_rate=12_000, fifo=0)
     summary, _ = play_in_parts("dmabuf", 4, 3, 3.5)
     assert summary["sinks"][0]["playback"]["underflows"] == count("underflows") == 2
@@ -97,7 +99,8 @@ def test_an_underflow_that_the_register_shows_first_is_counted_once():
 
 @contextlib.contextmanager
 def mapped_disk(name, table):
-    """A small separate ext4 with the ramp in it, on a device mapper's table of {device} and {sectors}."""
+    """Mounts a small separate ext4 file system with the ramp in it, on a device-mapper table of {device} and
+    {sectors}."""
     image, mount, sectors = DISK / f"{name}.img", DISK / name, (16 << 20) // 512
     with open(image, "wb") as file:
         file.truncate(sectors * 512)
@@ -123,8 +126,9 @@ def tool(*words):
     return done.stdout
 
 
-def test_a_slow_disk_is_an_underflow_of_write_too():
-    """The kernel has two blocks of 82 ms, and each read takes 420 ms: all but the first are late."""
+def test_a_slow_disk_causes_underflows_with_write():
+    """The kernel has two blocks of 82 ms, and each read takes 420 ms, so all blocks but the first are
+    late."""
     tool("modprobe", "-a", "loop", "dm-delay")
     ramp_file(RAMP, bytes=8 * 65536)
     sim(dac_rate=100_000)
@@ -134,11 +138,12 @@ def test_a_slow_disk_is_an_underflow_of_write_too():
     no_gap()
 
 
-def test_a_slow_disk_is_an_underflow_each_time():
-    """Each read takes 420 ms, one at a time, and a block lasts 82 ms: past the prefill each is late.
+def test_a_slow_disk_causes_an_underflow_for_each_late_block():
+    """Each read takes 420 ms, one at a time, and a block lasts 82 ms, so the blocks after the prefill are
+    late.
 
-    The first of them is 150 ms in time, the second 180 ms late: more than what the DAC's FIFO bridges, of
-    which we cannot know, by 140 ms.
+    Only the first of them is still in time, by 150 ms. The second is 180 ms late, which is 140 ms more than
+    the DAC's FIFO bridges. The program does not know the size of that FIFO.
     """
     tool("modprobe", "-a", "loop", "dm-delay")
     blocks, prefill = 16, 8
@@ -154,7 +159,8 @@ def test_a_slow_disk_is_an_underflow_each_time():
 
 @pytest.mark.parametrize("at", [0, 3, 12])
 def test_a_block_that_the_dma_refuses_ends_the_stream(at):
-    """Queued before the DAC runs, which is tried six times, or while older blocks are still played."""
+    """The block is queued before the DAC runs, in which case the start is tried six times, or while older
+    blocks are still played."""
     ramp_file(RAMP, bytes=24 * 65536)
     sim(dac_rate=100_000)
     knob("refuse_at", at, DAC)
@@ -163,8 +169,8 @@ def test_a_block_that_the_dma_refuses_ends_the_stream(at):
     assert count("refused") == (1 if at == 12 else 6) and count("delivered") <= 24 * 8192
 
 
-def test_blocks_refused_briefly_at_the_start_are_played_whole():
-    """Descriptors come from a pool that is too small after boot, and grows once it has run out."""
+def test_blocks_that_are_refused_briefly_at_the_start_are_played_completely():
+    """Descriptors come from a pool that is too small after boot, and that grows after it has run out."""
     ramp_file(RAMP, bytes=24 * 65536)
     sim(dac_rate=100_000)
     for name, value in (("refuse_at", 2), ("refuse_count", 5), ("refuse_most", 8)):
@@ -177,7 +183,7 @@ def test_blocks_refused_briefly_at_the_start_are_played_whole():
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_dac_that_vanishes_while_repeating_is_an_error(path):
+def test_a_dac_that_disappears_during_cyclic_playback_is_an_error(path):
     ramp_file(RAMP, samples=1000)
     sim(dac_rate=100_000)
     process = start(f"play file:{RAMP} {RAW} iio:{DAC} cyclic=on path={path} --block-size 64Ki --json")
@@ -189,7 +195,7 @@ def test_a_dac_that_vanishes_while_repeating_is_an_error(path):
     assert result.json["error"]["name"] == "ENODEV" and DAC in result.json["error"]["message"]
 
 
-def test_a_file_truncated_while_it_is_played_is_a_storage_error():
+def test_a_file_that_is_truncated_during_playback_is_a_storage_error():
     ramp_file(RAMP, bytes="8Mi")
     sim(dac_rate=100_000)
     process = start(f"play file:{RAMP} {RAW} depth=4 iio:{DAC} --block-size 64Ki --blocks 8 --json")
@@ -203,7 +209,7 @@ def test_a_file_truncated_while_it_is_played_is_a_storage_error():
     no_gap()
 
 
-def test_a_disk_that_fails_is_named():
+def test_the_error_of_a_failing_disk_names_the_file():
     tool("modprobe", "-a", "loop", "dm-mod")
     ramp_file(RAMP, bytes="4Mi")
     sim(dac_rate=100_000)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 # guest: --sim board=pluto
-"""The powerdown of a transmitter's oscillator while a stream plays, and after each way that one ends.
+"""The powerdown of a transmitter's oscillator during a stream, and after each way in which a stream can end.
 
     script/vm --sim board=pluto -- /usr/bin/python3 -m pytest -q tests/vm/test_powerdown.py
 
-The simulator's attribute is what was written to it last. Some drivers power the oscillator up when their DAC starts:
-here the tests do that.
+The simulator's attribute keeps the last written value. Some drivers power the oscillator up when their DAC
+starts; here the tests do that.
 """
 import os
 import pathlib
@@ -53,7 +53,8 @@ def plays():
 
 
 def begin(*words):
-    """A stream that plays until it is stopped; its deadline is longer than a busy host delays the guest."""
+    """Starts a stream that plays until it is stopped. Its deadline is longer than a busy host delays the
+    guest."""
     process = start("stream", *(words or (SIM, f"iio:{DAC}")), "--timeout 30s --json")
     until(lambda: plays() or process.poll() is not None, "the DAC's start")
     assert process.poll() is None, process.communicate()
@@ -79,14 +80,14 @@ def test_a_stream_changes_nothing_by_default(found):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
-def test_an_oscillator_that_came_up_is_powered_down_when_a_signal_ends_the_stream(number, path):
+def test_a_signal_restores_the_powerdown_of_an_oscillator(number, path):
     process = begin(SIM, f"iio:{DAC} path={path}")
     put(UP)
     assert "powered down" not in (stop(process, number).json["route"][-1]["reason"] or "")
     assert state() == DOWN
 
 
-def test_what_an_option_powers_up_is_powered_down_at_the_end():
+def test_an_oscillator_that_an_option_powers_up_is_powered_down_at_the_end():
     process = begin(SIM, f"iio:{DAC} {POWER_UP}")
     assert state() == UP
     stop(process)
@@ -102,8 +103,9 @@ def test_rate_auto_applies_the_options_later(tmp_path):
     assert state() == DOWN
 
 
-def test_an_error_restores_it():
-    run("stream", SIM, f"iio:{DAC} {POWER_UP} attr.{PHY}/no-such-attribute=1", status=2)  # before the stream
+def test_an_error_restores_the_powerdown():
+    # The error occurs before the stream.
+    run("stream", SIM, f"iio:{DAC} {POWER_UP} attr.{PHY}/no-such-attribute=1", status=2)
     assert state() == DOWN
     knob("dead_at", 100_000, device=DAC)
     result = run("stream", SIM, f"iio:{DAC} {POWER_UP} --timeout 1s --json", status=3)
@@ -112,7 +114,7 @@ def test_an_error_restores_it():
     assert state() == DOWN
 
 
-def test_another_program_that_powers_it_down_has_the_last_word():
+def test_a_powerdown_by_another_program_is_kept():
     put(UP)
     process = begin()
     put(DOWN)
@@ -120,14 +122,14 @@ def test_another_program_that_powers_it_down_has_the_last_word():
     assert state() == DOWN
 
 
-def test_off_powers_up_and_leaves_it_so():
+def test_powerdown_off_powers_up_the_oscillator_permanently():
     process = begin(SIM, f"iio:{DAC} powerdown=off")
     assert state() == UP
     stop(process)
     assert state() == UP
 
 
-def test_keep_never_touches_it():
+def test_powerdown_keep_never_changes_the_powerdown():
     process = begin(SIM, f"iio:{DAC} powerdown=keep")
     assert state() == DOWN
     put(UP)
@@ -135,16 +137,16 @@ def test_keep_never_touches_it():
     assert state() == UP
 
 
-def test_a_killed_stream_restores_nothing():
+def test_a_killed_stream_does_not_restore_the_powerdown():
     process = begin(SIM, f"iio:{DAC} {POWER_UP}")
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     assert state() == UP
-    stream(SIM, f"iio:{DAC} --samples 4096")  # the state that this one finds
+    stream(SIM, f"iio:{DAC} --samples 4096")  # a later stream keeps the state that it finds
     assert state() == UP
 
 
-def test_a_driver_that_refuses_is_an_error(tmp_path):
+def test_a_driver_that_refuses_the_powerdown_is_an_error(tmp_path):
     shim = tmp_path / "fault_shim.so"
     subprocess.run(["cc", "-shared", "-fPIC", "-o", shim, pathlib.Path(__file__).with_name("fault_shim.c"), "-ldl"],
                    check=True)
@@ -153,7 +155,7 @@ def test_a_driver_that_refuses_is_an_error(tmp_path):
     assert f"restore {NAME}: Permission denied" in result.err and "powerdown=keep" in result.err
 
 
-def test_off_is_refused_where_there_is_no_oscillator():
+def test_powerdown_off_is_refused_without_an_oscillator():
     load("daq2")
     try:
         result = run("stream", SIM, "iio:axi-ad9144-hpc powerdown=off", status=2)
@@ -164,7 +166,7 @@ def test_off_is_refused_where_there_is_no_oscillator():
         sim(board="pluto", rate=1_000_000)
 
 
-def test_a_sink_of_python_restores_it_at_each_close():
+def test_a_python_sink_restores_the_powerdown_at_each_close():
     ios = pytest.importorskip("iio_stream")
     with ios.sink(f"iio:{DAC}") as tx:
         tx.write(bytes(1 << 20))
@@ -186,7 +188,7 @@ need_writer = pytest.mark.skipif(shutil.which(WRITER[0]) is None, reason="libiio
 
 
 def end_of(words):
-    """Runs a program of libiio that plays zeros; the oscillator comes up meanwhile."""
+    """Runs a program of libiio that plays zeros, and powers the oscillator up in the meantime."""
     with open("/dev/zero", "rb") as zeros:
         process = subprocess.Popen(words, stdin=zeros, stderr=subprocess.PIPE, text=True)
         until(lambda: plays() or process.poll() is not None, "the DAC's start")
@@ -198,7 +200,7 @@ def end_of(words):
 
 
 @need_writer
-def test_programs_of_libiio_control_it_themselves():
+def test_programs_of_libiio_control_the_powerdown_themselves():
     end_of(["iio-stream", "run", "--", *WRITER, "-u", "local:", DAC])
     assert state() == UP
     put(DOWN)
@@ -208,7 +210,7 @@ def test_programs_of_libiio_control_it_themselves():
 
 
 @need_writer
-def test_a_remote_one_is_restored():
+def test_the_powerdown_of_a_remote_device_is_restored():
     with Serving("--allow", f"play:{DAC}", "--allow", f"{PHY}/*"):
         process = begin(SIM, f"iio:{DAC} uri={URI} {POWER_UP}")
         assert state() == UP

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The Python package on the kernel's own converters: views of real DMABUFs, and their lifetimes."""
+"""The Python package with the kernel's own converters: views of real DMABUFs, and their lifetimes."""
 import gc
 import pathlib
 import time
@@ -23,12 +23,12 @@ def fresh():
 
 
 def words(array):
-    """The ramp's 64-bit words of a block."""
+    """Returns the 64-bit words of a block of the ramp."""
     return array.reshape(-1).view("<u8")
 
 
 def mapped_from(address):
-    """The file that the mapping at an address shows."""
+    """Returns the name of the file that is mapped at an address."""
     for line in pathlib.Path("/proc/self/maps").read_text().splitlines():
         begin, end = (int(part, 16) for part in line.split()[0].split("-"))
         if begin <= address < end:
@@ -36,11 +36,11 @@ def mapped_from(address):
     return None
 
 
-def test_the_package_is_from_the_build_tree():
+def test_the_package_is_imported_from_the_build_tree():
     assert pathlib.Path(ios.__file__).is_relative_to(ROOT / "build" / "python")
 
 
-def test_a_device_is_found_by_each_of_its_names():
+def test_a_device_can_be_found_by_each_of_its_names():
     device = ios.device(ADC)
     for name in (ADC, f"iio:{ADC}", "rx", device.id, device.id.removeprefix("iio:")):
         assert ios.device(name) == device
@@ -48,7 +48,7 @@ def test_a_device_is_found_by_each_of_its_names():
 
 
 @pytest.mark.parametrize("memory", ["heap:system", "udmabuf"])
-def test_arrays_hold_the_ramp_without_a_copy(memory):
+def test_arrays_contain_the_ramp_without_a_copy(memory):
     with ios.source(f"iio:{ADC}", memory=memory, path="dmabuf", bytes="16Mi", block_size="256Ki",
                     blocks=8) as rx:
         assert rx.route[0].mechanism == "dmabuf" and rx.route.copies == 0
@@ -77,7 +77,7 @@ def test_a_view_outlives_the_stream_on_its_dmabuf(memory, file):
 
 
 @pytest.mark.parametrize("scan", SCANS)
-def test_lanes_hold_raw_per_channel_and_complex(scan):
+def test_raw_single_channel_and_complex_arrays_are_correct(scan):
     sim(scan=scan, pattern="lanes")
     with ios.source(f"iio:{ADC}", samples="8Ki", block_size="16Ki") as rx:
         first = 0
@@ -104,15 +104,15 @@ def check_lanes(format, block, first):
         assert np.allclose(part, values / half, rtol=1e-6, atol=1e-7)
 
 
-def test_a_gap_is_where_the_simulator_lost_samples():
+def test_gaps_cover_the_samples_that_the_simulator_lost():
     sim(rate=RATE)
     with ios.source(f"iio:{ADC}", samples=8 * RATE // 10, **SMALL) as rx:
-        kept = [next(rx) for _ in range(4)]  # the device has none left
+        kept = [next(rx) for _ in range(4)]  # the device has no blocks left
         time.sleep(1)
         kept.clear()
         gaps = [gap for block in rx for gap in block.gaps]
         stats = rx.stats
-    jumps = [jump for jump in truth()[0] if jump[0] < stats.samples]  # the device went on for a while
+    jumps = [jump for jump in truth()[0] if jump[0] < stats.samples]  # the device continued for a while
     lost = sum(samples for _, samples in jumps)
     assert jumps and stats.gaps.lost_min <= lost
     assert stats.gaps.lost_max is None or lost <= stats.gaps.lost_max
@@ -120,7 +120,7 @@ def test_a_gap_is_where_the_simulator_lost_samples():
         assert any(gap.offset_min <= place <= gap.offset_max for gap in gaps), (place, gaps)
 
 
-def test_a_radio_is_tuned_and_says_how():
+def test_a_radio_can_be_tuned_and_reports_its_tuning():
     address = ios.uri(f"iio:{ADC}", rate=RATE)
     assert ios.tune(address, frequency="1G", gain=20).frequency == 1e9
     with ios.source(address, samples=50_000) as rx:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Each failure of a device is an exception in Python: of the right class and errno, and with the command's
-own words. tests/python/test_catalogue.py has those that need no device."""
+"""Each failure of a device raises an exception in Python, with the right class and errno, and with the same
+text as the command. tests/python/test_catalogue.py tests failures without a device."""
 import errno
 import subprocess
 import sys
@@ -51,7 +51,8 @@ def loaded():
 
 
 def agree(status, name, words, call=None):
-    """The command fails so, then Python: the two errors."""
+    """Runs the command, which must fail in this way, and then the same in Python, and compares the two
+    errors."""
     told = finish(start(f"stream {words} --json" if call is None else words))
     assert told.status == status, told.err
     error = catalogue.raised(call or (lambda: catalogue.stream(words)))
@@ -60,12 +61,12 @@ def agree(status, name, words, call=None):
 
 
 @pytest.mark.parametrize("status,name,words", STREAMS, ids=[row[2] for row in STREAMS])
-def test_a_streams_error_is_the_commands(status, name, words):
+def test_the_error_of_a_stream_equals_the_commands_error(status, name, words):
     agree(status, name, words)
 
 
 @pytest.mark.parametrize("status,name,words,call", CALLS, ids=[row[2] for row in CALLS])
-def test_a_functions_error_is_the_commands(status, name, words, call):
+def test_the_error_of_a_function_equals_the_commands_error(status, name, words, call):
     agree(status, name, words, call)
 
 
@@ -79,7 +80,7 @@ def test_dma_that_never_completes_is_a_timeout(path):
     assert isinstance(error, TimeoutError) and "timeout" in error.hint
 
 
-def test_dma_that_refuses_everything_is_the_devices_error():
+def test_dma_that_refuses_everything_raises_a_device_error():
     sim(rate=RATE, refuse_at=0, refuse_count=1_000_000)
     try:
         agree(3, "ENOMEM", f"iio:{ADC} path=dmabuf verify:ramp {SMALL} --samples 50000")
@@ -87,13 +88,14 @@ def test_dma_that_refuses_everything_is_the_devices_error():
         sim(rate=RATE)
 
 
-def test_more_than_the_memory_is_refused():
-    with pytest.raises(ios.DeviceError, match="64 blocks of 1Gi") as caught:  # it names what is free now
+def test_more_blocks_than_the_memory_holds_are_refused():
+    # The message names the free memory.
+    with pytest.raises(ios.DeviceError, match="64 blocks of 1Gi") as caught:
         ios.source(f"iio:{ADC}", block_size="1Gi", blocks=64)
     assert caught.value.errno == errno.EOPNOTSUPP
 
 
-def test_a_device_in_use_names_who_has_it():
+def test_the_error_for_a_device_in_use_names_its_process():
     holder = start(f"stream iio:{ADC} null: {SMALL} --duration 60s --json")
     try:
         until(lambda: int(knob("delivered")) > RATE // 10, "the first samples")
@@ -107,7 +109,7 @@ def test_a_device_in_use_names_who_has_it():
 @pytest.mark.parametrize("how,name,words", [("unplug", "ENODEV", "gone"),
                                             ("disable", "ECANCELED", "another process disabled the buffer")])
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
-def test_a_device_that_vanishes_ends_the_iteration_after_its_last_block(path, how, name, words):
+def test_a_device_that_disappears_ends_the_iteration_after_its_last_block(path, how, name, words):
     with ios.source(f"iio:{ADC}", path=path, block_size="16Ki", blocks=16, timeout="2s") as rx:
         blocks = 0
         with pytest.raises(ios.DeviceError, match=words) as caught:
@@ -123,11 +125,11 @@ def test_a_device_that_vanishes_ends_the_iteration_after_its_last_block(path, ho
             next(rx)
     if how == "unplug":
         knob("replug", 1)
-        until(lambda: iio_dir(ADC), "the device's return")
+        until(lambda: iio_dir(ADC), "the device is back")
     run(f"stream iio:{ADC} path={path} null: --samples 20000")
 
 
-def test_a_device_that_may_not_be_opened_is_a_permission_error():
+def test_a_device_that_cannot_be_opened_raises_a_permission_error():
     program = f"import iio_stream as ios\ntry: ios.source('iio:{ADC}')\n" \
               "except PermissionError as error: print(isinstance(error, ios.DeviceError), error.filename)"
     done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-B",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Python programs around real devices: they transmit, fork, are interrupted, and run as the README has them,
-from the tree and from an environment that pip has installed the package into."""
+"""Python programs with real devices: they transmit, fork, are interrupted, and run the README's snippet, both
+from the build tree and from an environment into which pip has installed the package."""
 import os
 import pathlib
 import re
@@ -18,7 +18,7 @@ import iio_stream as ios
 from waiting import until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-INSTALLED = ROOT / "build" / "pip" / "venv" / "bin" / "python"  # tests/package/test_pip.py makes it
+INSTALLED = ROOT / "build" / "pip" / "venv" / "bin" / "python"  # tests/package/test_pip.py creates it
 FOUR = ios.Format.parse("ci16_le", 4)  # a sample is one word of the ramp
 
 
@@ -27,7 +27,7 @@ def fresh():
     sim()
 
 
-def test_arrays_that_the_dac_reads_itself():
+def test_the_dac_reads_arrays_without_a_copy():
     place, seen = 0, {}
     with ios.sink(f"iio:{DAC}", format=FOUR, path="dmabuf", block_size="64Ki", blocks=8) as tx:
         assert tx.route[-1].mechanism == "dmabuf" and tx.route.copies == 0
@@ -45,7 +45,7 @@ def test_arrays_that_the_dac_reads_itself():
 
 
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
-def test_the_dac_plays_what_is_written(path):
+def test_the_dac_plays_written_arrays(path):
     with ios.sink(f"iio:{DAC}", format=FOUR, path=path, block_size="64Ki", blocks=8) as tx:
         for first in range(0, 40 * 8192, 5000):  # never a whole block
             samples = np.arange(first, min(first + 5000, 40 * 8192), dtype=np.uint64).view("<i2").reshape(-1, 4)
@@ -54,8 +54,8 @@ def test_the_dac_plays_what_is_written(path):
     no_gap()
 
 
-def test_preparations_that_fail_leave_nothing_attached(tmp_path):
-    # The previous pool is gone by the next attempt, and its fd numbers are in use again.
+def test_failed_preparations_leave_no_dmabuf_attached(tmp_path):
+    # At the next attempt, the previous pool no longer exists, and its fd numbers are in use again.
     before = attached_dmabufs()
     session = ios.Session()
     session.add(f"iio:{ADC}?path=dmabuf", str(tmp_path / "a.ci16"), blocks=8, block_size="64Ki", samples=100_000)
@@ -63,7 +63,7 @@ def test_preparations_that_fail_leave_nothing_attached(tmp_path):
     for _ in range(4):
         with pytest.raises(FileExistsError):
             session.prepare()
-    until(lambda: attached_dmabufs() - before <= 8, "the attachments of the last preparation alone")
+    until(lambda: attached_dmabufs() - before <= 8, "only the last preparation's DMABUFs are attached")
     (tmp_path / "a.ci16").unlink()
     session.prepare()
     session.start()
@@ -134,7 +134,7 @@ def test_control_c_ends_the_wait_for_a_device(path, wait):
     assert process.poll() is None, process.communicate()
     os.kill(process.pid, signal.SIGINT)
     result = finish(process, 30)
-    # A whole stream that is interrupted ends in an Interrupted, which is a KeyboardInterrupt.
+    # An interrupted ios.stream() raises Interrupted, which is a KeyboardInterrupt.
     assert result.status in (1, -signal.SIGINT), result.err
     assert re.search(r"KeyboardInterrupt|session\.Interrupted", result.err), result.err
     assert enabled.read_text() == "0\n"
@@ -143,11 +143,11 @@ def test_control_c_ends_the_wait_for_a_device(path, wait):
 
 
 @pytest.mark.parametrize("python", [pathlib.Path("/usr/bin/python3"), INSTALLED], ids=["debian", "pip"])
-def test_the_readmes_snippet_runs_as_printed(python):
+def test_the_snippet_of_the_readme_runs_as_printed(python):
     if not python.exists():
         pytest.skip("tests/package/test_pip.py has not made the environment")
     environment = dict(os.environ)
-    if python == INSTALLED:  # it sees nothing of the build tree
+    if python == INSTALLED:  # it must not use the build tree
         for name in ("PYTHONPATH", "LD_LIBRARY_PATH"):
             environment.pop(name)
 

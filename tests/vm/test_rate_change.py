@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A sample rate that another program changes while a stream runs, and losses after that.
+"""Another program changes the sample rate during a stream, and samples are lost after that.
 
     script/vm --disk 1Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_rate_change.py
 """
@@ -12,7 +12,8 @@ SLOW, FAST = 50_000, 400_000
 
 
 def stream_with_a_change(words, blocks=32, at=10_000, then=lambda: None):
-    """Begins at SLOW; at FAST before the 50000th sample, where STALL begins, or right after another one."""
+    """Runs a stream that begins at the rate SLOW. The rate changes to FAST before the 50000th sample, where
+    STALL begins, or right after sample `at`."""
     process = start(f"stream {words} --samples 500000 --block-size 16Ki --blocks {blocks} --json")
     until(lambda: int(knob("produced")) > at, "the beginning")
     (iio_dir(ADC) / "sampling_frequency").write_text(str(FAST))
@@ -24,7 +25,7 @@ def stream_with_a_change(words, blocks=32, at=10_000, then=lambda: None):
 
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
 @pytest.mark.parametrize("xflow", ["mainline", "none"])
-def test_samples_lost_at_a_rate_above_the_first_are_within_the_interval(xflow, path):
+def test_losses_after_an_increase_of_the_rate_are_within_the_interval(xflow, path):
     sim(rate=SLOW, fifo=0, xflow=xflow)
     result = stream_with_a_change(f"iio:{ADC} path={path} verify:ramp null: {STALL}")
     assert check_against_truth(result) > 0.4 * FAST
@@ -33,7 +34,7 @@ def test_samples_lost_at_a_rate_above_the_first_are_within_the_interval(xflow, p
 
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
 @pytest.mark.parametrize("first, second", [(SLOW, FAST), (FAST, SLOW)])
-def test_a_duration_is_that_of_the_clock_after_a_change(first, second, path):
+def test_a_duration_follows_the_clock_after_a_change(first, second, path):
     seconds = 2
     sim(rate=first, fifo=FAST)
     process = start(f"stream iio:{ADC} path={path} verify:ramp --duration {seconds}s --block-size 64Ki --blocks 16 --json")
@@ -50,25 +51,28 @@ def test_a_duration_is_that_of_the_clock_after_a_change(first, second, path):
 
 
 @pytest.mark.parametrize("words", ["", "counter=header:2/4Ki"])
-def test_a_rate_that_was_higher_for_part_of_a_second_counts(words):
-    """Neither the periodic reading nor the one after the pause sees it: it is read when it is written."""
+def test_a_rate_that_is_higher_for_less_than_a_second_is_taken_into_account(words):
+    """Neither the periodic reading nor the one after the pause detects the higher rate. It is read when it is
+    written."""
     def back():
         most = int(knob("produced")) + FAST // 5
         until(lambda: int(knob("produced")) > most, "the loss")
         (iio_dir(ADC) / "sampling_frequency").write_text(str(SLOW))
 
     sim(rate=SLOW, fifo=0, xflow="none")
-    # It goes up when all blocks are full: no other pause is read before the one that is to be found.
+    # The rate increases when all blocks are full, so that no other pause triggers a reading before the loss
+    # that must be detected.
     result = stream_with_a_change(f"iio:{ADC} {words} verify:ramp null: stall_at=15000 stall_for=2s", blocks=4, at=30_000,
                                   then=back)
     lost = truth_within(result)[1]
-    assert 2.5 * SLOW < lost, "more than the stall has at the first rate"
+    assert 2.5 * SLOW < lost, "more samples than at the first rate during the stall"
     assert reported(result)[2] <= lost <= reported(result)[3]
 
 
-def test_an_overflow_with_no_other_evidence_may_be_as_long_as_the_higher_rate_allows():
+def test_the_higher_rate_bounds_an_overflow_without_other_evidence():
     sim(rate=SLOW, fifo=4096, drop=FAST // 4, drop_xflow=1)
-    # The bit rises once, where the loss begins: with this many blocks the register is only read periodically.
+    # The bit rises once, at the beginning of the loss. With this many blocks, the register is only read
+    # periodically.
     result = stream_with_a_change(f"iio:{ADC} verify:ramp", blocks=128,
                                   then=lambda: knob("drop_at", int(knob("delivered")) + 100_001))
     assert check_against_truth(result) == FAST // 4
@@ -76,7 +80,7 @@ def test_an_overflow_with_no_other_evidence_may_be_as_long_as_the_higher_rate_al
 
 
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
-def test_a_counter_may_have_wrapped_as_often_as_the_higher_rate_allows(path):
+def test_the_higher_rate_bounds_how_often_a_counter_wrapped(path):
     turn = 65536
     sim(rate=SLOW, fifo=FAST, drop_at=60_000, drop=5 * turn + 18_928)
     result = stream_with_a_change(f"iio:{ADC} path={path} counter=header:2/4Ki null:")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The defaults, from 1 kS/s to 100 MS/s: what the emulator cannot keep up with is accounted for.
+"""The defaults work from 1 kS/s to 100 MS/s. Losses of an emulator that cannot keep up are reported.
 
     script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_rates.py
 
@@ -20,7 +20,7 @@ def test_the_defaults_run_and_account_for_every_sample(rate, seconds, path):
     assert report["unreported"] == 0 and report["mismatches"] == 0
     assert report["lost"] <= lost and result.gaps["lost_min"] <= report["lost"] <= result.gaps["lost_max"]
     assert result.json["source"]["produced_samples"] == result.json["samples"] + result.gaps["lost_min"]
-    if not jumps and rate < 100_000_000:  # an emulator does not make so many in a second
+    if not jumps and rate < 100_000_000:  # an emulator cannot produce that many samples in a second
         assert result.json["samples"] == rate * seconds
     # As many blocks as 250 ms need, within the limits.
     block_seconds = result.json["block_bytes"] / 8 / rate

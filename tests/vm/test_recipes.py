@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # guest: --sim board=pluto
-"""The cookbook's recipes for a board, and the commands for users of other tools, as printed.
+"""The cookbook's recipes for a board, and the commands for users of other tools, run as printed.
 
     script/vm --sim board=pluto -- /usr/bin/python3 -m pytest -q tests/vm/test_recipes.py
 """
@@ -18,7 +18,7 @@ RECIPES = recipes("cookbook.md", "board")
 COLUMNS = right_columns("coming-from.md")
 COMMANDS = {heading: [code for code in codes if place(code) == "board" and "iio-stream" in code]
             for heading, codes in COLUMNS.items()}
-MILLION = 4_000_000  # bytes of a million samples of I and Q
+MILLION = 4_000_000  # size in bytes of a million I/Q samples
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,7 @@ def run(language, code, folder):
 
 
 @pytest.mark.parametrize("heading", RECIPES)
-def test_recipe(heading, tmp_path):
+def test_a_recipe_runs_as_printed(heading, tmp_path):
     said = "".join(run(language, code, tmp_path) for language, code in RECIPES[heading])
     if "gain control" in heading:
         assert said.startswith("manual fast_attack slow_attack hybrid\n")
@@ -48,7 +48,7 @@ def test_recipe(heading, tmp_path):
 
 
 @pytest.mark.parametrize("heading", [heading for heading, codes in COMMANDS.items() if codes])
-def test_commands_for_users_coming_from(heading, tmp_path):
+def test_the_commands_for_users_of_another_tool_run_as_printed(heading, tmp_path):
     np.tile(np.int16([16000, 0, 0, 16000, -16000, 0, 0, -16000]), 2048).tofile(tmp_path / "tone.ci16")
     said = {code: run("sh", code, tmp_path) for code in COMMANDS[heading]}
     for name in ("a.ci16", "b.ci16", "c.ci16", "usrp.ci16"):
@@ -81,7 +81,7 @@ def test_the_statements_for_gr_uhd_users_run_on_a_board():
     names = {"iio_stream": iio_stream}
     for code in COLUMNS["gr-uhd"]:
         if code.startswith("src ="):
-            names.pop("src", None)  # its device is free then
+            names.pop("src", None)  # which frees its device
         exec(code.replace("sim:?rate=1M", "iio:cf-ad9361-lpc?rate=4M"), names)
     names.clear()
     assert attribute("out_altvoltage0_RX_LO_frequency") == "2400000000"

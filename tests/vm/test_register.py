@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The overflow register, from a stream's start to its last sample, and what is not that register.
+"""The overflow register, from a stream's start to its last sample, and registers that are not the overflow
+register.
 
     script/vm --disk 1Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_register.py
 """
@@ -18,7 +19,7 @@ def test_a_loss_in_less_than_a_second_is_found(path, at):
     result = stream(f"iio:{ADC} path={path} verify:ramp --samples {RATE * 4 // 5} {COMMON}")
     assert check_against_truth(result) == 123
     certain, possible, _, _ = reported(result)
-    if path == "fileio":  # its two blocks may also run dry, each time a possible loss
+    if path == "fileio":  # its two blocks can also run dry, each time with a possible loss
         assert certain + possible >= 1
     else:
         assert (certain, possible) == (1, 0)
@@ -33,8 +34,9 @@ def test_a_loss_shortly_before_the_end_is_found():
 
 
 @pytest.mark.parametrize("at", [RATE // 3, RATE * 19 // 20])
-def test_with_on_gap_stop_a_stream_never_succeeds_with_a_loss(at):
-    """The register shows it late: for samples that the file has, or when everything wanted has arrived."""
+def test_a_stream_with_on_gap_stop_never_succeeds_with_a_loss(at):
+    """The register shows the loss late: for samples that are already in the file, or after all requested
+    samples have arrived."""
     sim(rate=RATE, fifo=4096, pattern="ramp", drop_at=at, drop=99, drop_xflow=1)
     file = DISK / "stop.sigmf-meta"
     run("record", f"iio:{ADC}", file, "overwrite=on", "--on-gap", "stop", "--samples", str(RATE), *COMMON.split(),
@@ -47,8 +49,9 @@ def test_with_on_gap_stop_a_stream_never_succeeds_with_a_loss(at):
                                 for note in meta["annotations"])
 
 
-@pytest.mark.leaves_dmabufs  # a block enqueued while the device goes is never given back (docs/lab-findings.md)
-def test_what_an_unplugged_device_can_no_longer_report_may_be_lost():
+# The kernel never releases a block that is enqueued while the device disappears (docs/lab-findings.md).
+@pytest.mark.leaves_dmabufs
+def test_a_loss_that_an_unplugged_device_can_no_longer_report_is_possible():
     sim(rate=RATE, fifo=4096, pattern="ramp", drop_at=RATE // 2, drop=99, drop_xflow=1)
     file = DISK / "unplugged.sigmf-meta"
     process = start(f"record iio:{ADC} {file} overwrite=on --json {COMMON}")
@@ -63,13 +66,13 @@ def test_what_an_unplugged_device_can_no_longer_report_may_be_lost():
     sim(rate=RATE)
 
 
-def test_nothing_after_the_last_sample_is_a_loss():
+def test_samples_after_the_last_requested_one_are_not_a_loss():
     sim(rate=RATE, fifo=4096)
     for samples in (1000, RATE // 3, RATE * 4 // 5):
         assert reported(stream(f"iio:{ADC} verify:ramp --samples {samples} {COMMON}")) == (0, 0, 0, 0)
 
 
-def test_a_chips_own_registers_are_neither_believed_nor_written():
+def test_a_chips_own_registers_are_neither_used_nor_written():
     sim(rate=RATE, fifo=4096, xflow="spi", drop_at=RATE // 3, drop=55, drop_xflow=1)
     result = stream(f"iio:{ADC} null: --samples {RATE * 4 // 5} {COMMON}")
     assert result.gaps["evidence"] == ["starvation"] and reported(result)[0] == 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Remote contexts: Debian's own iiod, on the guest's loopback.
+"""Remote contexts, with Debian's own iiod on the guest's loopback interface.
 
     script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_remote.py
 
@@ -32,7 +32,7 @@ def answers():
 class Server:
     def __init__(self, load=True):
         if load:
-            sim(check="ramp")  # iiod reads the devices once, when it begins
+            sim(check="ramp")  # iiod reads the devices once, when it starts
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
         self.process = subprocess.Popen(["iiod"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         until(answers, "iiod's first answer")
@@ -54,7 +54,7 @@ def remote(*words, timeout=30, status=0, block=BLOCK):
     return run("stream", *words, block, "--json", timeout=timeout, status=status)
 
 
-def test_samples_come_over_the_network(server):
+def test_samples_arrive_over_the_network(server):
     result = remote(f"iio:{ADC} uri={URI} verify:ramp --bytes 8Mi")
     assert result.json["bytes"] == 8 << 20
     hop = result.json["route"][0]
@@ -63,7 +63,7 @@ def test_samples_come_over_the_network(server):
 
 
 def test_without_a_counter_no_loss_is_reported_or_ruled_out(server, tmp_path):
-    """Neither iiod nor libiio says what was lost: it is unknown, not zero, and no index is exact."""
+    """Neither iiod nor libiio reports losses, so the loss is unknown and not zero, and no index is exact."""
     file = tmp_path / "a.sigmf-meta"
     result = remote(f"iio:{ADC} uri={URI} {file} --bytes 1Mi")
     assert result.gaps == {"certain": 0, "possible": 0, "lost_min": 0, "lost_max": None, "evidence": []}
@@ -95,15 +95,16 @@ def test_a_counter_channel_makes_a_remote_loss_exact():
 
 
 @pytest.mark.parametrize("channels", ["voltage0_i", "voltage0_i,voltage0_q", "voltage1_i,voltage1_q"])
-def test_a_subset_of_the_channels(server, channels):
+def test_a_subset_of_the_channels_can_be_captured(server, channels):
     result = remote(f"iio:{ADC} uri={URI} channels={channels} verify:ramp --bytes 1Mi")
     assert result.json["channels"] == channels.split(",")
 
 
 def check_played(samples):
-    """Every sample was played, and the first thing that does not belong to them is the zeros that follow."""
+    """Checks that every sample was played, and that only zeros follow."""
     assert int(knob("delivered", device=DAC)) >= samples
-    assert int(knob("mismatch_at", device=DAC)) == samples  # of 64-bit words: a sample of four channels is one
+    # Counted in 64-bit words: a sample of four channels is one word.
+    assert int(knob("mismatch_at", device=DAC)) == samples
     assert int(knob("mismatch_got", device=DAC), 0) == 0
 
 
@@ -133,14 +134,14 @@ def test_ctrl_c_ends_a_remote_stream(server):
     assert result.status == 0 and result.json["ended"] == "signal" and result.json["samples"] > 0
 
 
-def test_wrong_words_are_refused(server):
+def test_wrong_arguments_are_refused(server):
     failing(f"iio:{ADC} uri={URI} path=dmabuf null: --samples 9", status=2, name="EINVAL", words=["path=", URI])
     failing(f"iio:{ADC} uri={URI} channels=voltage7 null: --samples 9", status=2, name="EINVAL", words=["voltage7"])
     error = failing(f"iio:iios-sim-acd uri={URI} null: --samples 9", status=3, name="ENODEV", words=["iios-sim-acd", URI])
     assert ADC in error.json["error"]["hint"]
 
 
-def test_an_absent_server():
+def test_the_error_for_a_missing_server_names_it():
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     failing(f"iio:{ADC} uri={URI} null: --samples 9", status=3, name="ECONNREFUSED", words=[URI], timeout=20)
     assert URI in run(f"info --uri {URI}", status=3, timeout=20).err

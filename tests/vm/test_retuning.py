@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # guest: --sim board=pluto
-"""Retuning a radio while it is recorded. The truth is the simulator's count of samples right before and after.
+"""A radio is retuned while it is recorded. The reference is the simulator's count of samples right before and
+after.
 
     script/vm --sim board=pluto -- /usr/bin/python3 -m pytest -q tests/vm/test_retuning.py
 """
@@ -23,7 +24,7 @@ BEFORE = 2_400_000_000
 BUILD = pathlib.Path(__file__).resolve().parent.parent.parent / "build"
 READER = pathlib.Path(__file__).resolve().parent.parent / "cli/sigmf_reader.py"
 
-# The program that records sets its radio itself.
+# The recording program retunes its radio itself.
 RECORDER = """
 import sys
 import iio_stream as ios
@@ -55,12 +56,13 @@ def by_iio_attr(_, value):
 
 
 class Recording:
-    """A running `iio-stream record`, and between which samples it was retuned."""
+    """A running `iio-stream record`, and the sample positions between which it was retuned."""
 
     def __init__(self, *words):
         by_sysfs(LO, BEFORE)
         self.process = start("record", f"iio:{RX}", "gain=30", *words, "--json")
-        self.hops = [(0, 0, BEFORE)]  # not before, not after that sample, from then on at
+        # Of each retuning: the earliest sample, the latest sample, the new value.
+        self.hops = [(0, 0, BEFORE)]
         until(lambda: produced() > 0, "the first sample")
 
     def wait(self, seconds):
@@ -80,12 +82,14 @@ class Recording:
 
 
 def holds(retuning, hop):
-    """The truth's samples are those that came while the command ran that wrote, some time, the new value."""
+    """Returns whether a reported retuning overlaps the samples during which the command ran that wrote the
+    new value."""
     return retuning["begin"] <= hop[1] and hop[0] <= retuning["end"]
 
 
 def claims(meta, key="core:frequency"):
-    """From which sample of the stream to which the metadata give which frequency, if any."""
+    """Returns (first sample, sample after the last, frequency) of the stream for each frequency in the
+    metadata."""
     captures, samples = meta["captures"], meta["global"]["iio_stream:samples"]
     first = captures[0].get("core:global_index", 0)
     ends = [capture["core:sample_start"] for capture in captures[1:]] + [samples]
@@ -94,7 +98,8 @@ def claims(meta, key="core:frequency"):
 
 
 def check_claims(metas, hops, key="core:frequency"):
-    """No sample is said to have a frequency that the radio certainly had not when it was taken."""
+    """Checks that the metadata do not give any sample a frequency that the radio certainly did not have at
+    that time."""
     ends = [before for before, _, _ in hops[1:]] + [1 << 62]
     certain = [(after, end, frequency) for (_, after, frequency), end in zip(hops, ends, strict=True)]
     for begin, end, said in (claim for meta in metas for claim in claims(meta, key)):
@@ -104,14 +109,14 @@ def check_claims(metas, hops, key="core:frequency"):
 
 
 def package_accepts(*recordings):
-    """SigMF's own package, if there is one."""
+    """Validates recordings with SigMF's own package, if it is installed."""
     python = BUILD / "venv/bin/python"
     if python.exists():
         run(str(READER), *recordings, command=str(python), timeout=120)
 
 
 @pytest.mark.parametrize("by", [by_sysfs, by_iio_stream, by_iio_attr])
-def test_the_recording_has_the_real_settings_whichever_program_retunes(by, tmp_path):
+def test_a_recording_has_the_real_settings_regardless_of_the_program_that_retunes(by, tmp_path):
     load("pluto", rate=RATE)
     recording = Recording(f"{tmp_path}/a.sigmf-meta")
     for frequency in (2_450_000_000, 2_500_000_000):
@@ -152,7 +157,7 @@ def test_closed_parts_have_the_real_settings(tmp_path):
 
 
 @pytest.mark.parametrize("seconds", [0, 0.4, 0.8])
-def test_after_a_kill_nothing_false_is_recorded(seconds, tmp_path):
+def test_a_killed_recording_contains_no_false_settings(seconds, tmp_path):
     load("pluto", rate=RATE)
     meta = tmp_path / "a.sigmf-meta"
     recording = Recording(str(meta), "--block-size 16Ki --blocks 64")
@@ -185,12 +190,12 @@ def test_a_program_that_retunes_its_own_recording_records_it_immediately(tmp_pat
     meta = json.loads((tmp_path / "a.sigmf-meta").read_text())
     check_claims([meta], [(0, 0, BEFORE), (before, after, 2_450_000_000)])
     note, = (one for one in meta["annotations"] if one["core:label"] == "retuning")
-    assert note["core:sample_start"] >= before - RATE // 2  # not since the last second's look
+    assert note["core:sample_start"] >= before - RATE // 2  # not since the check of the previous second
     assert note["core:sample_count"] <= after - before + RATE // 2
     package_accepts(tmp_path / "a.sigmf-meta")
 
 
-def test_frequencies_that_come_and_go_within_a_second_are_all_seen():
+def test_all_frequency_changes_within_a_second_are_detected():
     load("pluto", rate=RATE)
     recording = Recording("null:")
     recording.wait(1)
@@ -203,13 +208,13 @@ def test_frequencies_that_come_and_go_within_a_second_are_all_seen():
     assert all(holds(*pair) for pair in zip(told, recording.hops[1:], strict=True))
 
 
-def test_a_gain_that_changes_is_the_captures(tmp_path):
+def test_a_changed_gain_is_recorded_in_the_captures(tmp_path):
     load("pluto", rate=RATE)
     recording = Recording(f"{tmp_path}/a.sigmf-meta")
     recording.wait(0.6)
     recording.set(GAIN, 12)
     recording.wait(2)
-    recording.set("in_voltage0_gain_control_mode", "slow_attack")  # from then on it is not a setting
+    recording.set("in_voltage0_gain_control_mode", "slow_attack")  # from then on the gain is not a setting
     recording.wait(1.5)
     told = recording.finish()["retunings"]
     assert [one["gain_db"] for one in told] == [12, None]
@@ -222,8 +227,8 @@ def test_a_gain_that_changes_is_the_captures(tmp_path):
     package_accepts(tmp_path / "a.sigmf-meta")
 
 
-def test_a_rate_that_the_transmitter_raises_for_part_of_a_second_bounds_the_loss():
-    """The chip has one clock: the receiver's own attribute is not the one that is written."""
+def test_a_rate_that_the_transmitter_briefly_raises_bounds_the_loss():
+    """The chip has a single clock. The attribute that is written is not the receiver's own."""
     slow, fast, clock = 2_100_000, 8_400_000, "out_voltage_sampling_frequency"
     load("pluto", fifo=0, rate=slow)
     process = start(f"stream iio:{RX} null: stall_at=400000 stall_for=2s --samples 1M --block-size 64Ki --blocks 4 --json")
@@ -237,10 +242,10 @@ def test_a_rate_that_the_transmitter_raises_for_part_of_a_second_bounds_the_loss
     assert result.status == 0 and 2.5 * slow < lost <= result.gaps["lost_max"], result.out
 
 
-def test_a_rate_that_changes_is_the_captures(tmp_path):
+def test_a_changed_rate_is_recorded_in_the_captures(tmp_path):
     load("pluto", rate=RATE)
     clock = "in_voltage_sampling_frequency"
-    by_sysfs(clock, 2_400_000)  # the chip's, which its core divides by 8
+    by_sysfs(clock, 2_400_000)  # the chip's rate, which the core divides by 8
     (iio_dir(RX) / clock).write_text("300000")
     recording = Recording(f"{tmp_path}/a.sigmf-meta", "--block-size 16Ki --blocks 64")
     recording.hops = [(0, 0, 300_000)]
@@ -253,7 +258,8 @@ def test_a_rate_that_changes_is_the_captures(tmp_path):
     meta = json.loads((tmp_path / "a.sigmf-meta").read_text())
     check_claims([meta], recording.hops, "iio_stream:sample_rate")
     assert [said for _, _, said in claims(meta, "iio_stream:sample_rate")] == [300_000, 500_000]
-    assert "core:sample_rate" not in meta["global"]  # SigMF has no other place for it, and no single one is true
+    # SigMF has no other place for the rate, and no single rate is true.
+    assert "core:sample_rate" not in meta["global"]
     assert all(capture["core:frequency"] == BEFORE for capture in meta["captures"])
     note, = (one for one in meta["annotations"] if one["core:label"] == "retuning")
     assert (note["core:sample_start"], note["core:sample_count"]) == (told[0]["begin"], told[0]["end"] - told[0]["begin"])
@@ -261,7 +267,7 @@ def test_a_rate_that_changes_is_the_captures(tmp_path):
     package_accepts(tmp_path / "a.sigmf-meta")
 
 
-def test_the_summary_says_what_it_was_retuned_to():
+def test_the_summary_shows_the_new_settings_after_retuning():
     load("pluto", rate=RATE)
     by_sysfs(LO, BEFORE)
     process = start("record", f"iio:{RX}", "gain=30", "null:")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Recordings in several files, through the kernel's own drivers to a real disk: no sample is lost or
-repeated at a seam, and none is copied."""
+"""Recordings in several files, through the kernel's own drivers to a real disk: no sample is lost or repeated
+at a seam, and none is copied."""
 import contextlib
 import os
 import pathlib
@@ -12,7 +12,7 @@ import pytest
 from conftest import ADC, DISK, processes, run, sim, start, truth
 from waiting import until
 
-RATE = 400_000  # 3.2 MB/s: a busy emulator keeps up
+RATE = 400_000  # 3.2 MB/s, which a busy emulator can handle
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def parts_of(result):
 
 
 @pytest.mark.parametrize("engine", ["io_uring", "libaio", "buffered"])
-def test_raw_parts_together_are_the_stream(folder, engine):
+def test_raw_parts_together_contain_the_stream(folder, engine):
     result = run(f"record iio:{ADC} memory=udmabuf {folder}/a.ci16 engine={engine} rotate_bytes=2Mi "
                  f"--bytes 9Mi --block-size 64Ki --blocks 32 --json")
     assert truth()[1] == 0 and result.json["copies"] == (engine == "buffered")
@@ -41,7 +41,7 @@ def test_raw_parts_together_are_the_stream(folder, engine):
     assert run(f"verify --pattern ramp {whole} --json").json["ok"]
 
 
-def test_sigmf_parts_are_recordings_of_their_own(folder):
+def test_each_sigmf_part_is_a_complete_recording(folder):
     result = run(f"record iio:{ADC} memory=udmabuf {folder}/a.sigmf-meta rotate_time=1s "
                  f"--bytes 9Mi --block-size 64Ki --blocks 32 --json")
     assert truth()[1] == 0 and result.json["copies"] == 0
@@ -56,7 +56,7 @@ def test_sigmf_parts_are_recordings_of_their_own(folder):
 
 
 def test_a_loss_that_the_register_shows_late_is_recorded_in_its_part(folder):
-    """Only the register shows it, and that is read once a second: by then the part is closed."""
+    """Only the register shows the loss. It is read once a second, and by then the part is closed."""
     sim(rate=RATE, drop_at=RATE // 3, drop=5000, drop_xflow=1)
     result = run(f"record iio:{ADC} memory=udmabuf {folder}/a.sigmf-meta rotate_time=100ms "
                  f"--samples {2 * RATE} --block-size 64Ki --blocks 32 --json")
@@ -67,7 +67,8 @@ def test_a_loss_that_the_register_shows_late_is_recorded_in_its_part(folder):
 
 @pytest.mark.parametrize("words", ["", "rotate_time=450ms"])
 def test_a_loss_that_the_register_had_not_shown_before_a_kill_is_possible(folder, words):
-    """By then the journal has the samples around it, or the part that has them could be closed."""
+    """At the time of the kill, the journal already has the samples around the loss, or the part that contains
+    them is already complete."""
     lost_at = RATE // 8
     sim(rate=RATE, drop_at=lost_at, drop=5000, drop_xflow=1)
     process = start(f"record iio:{ADC} memory=udmabuf {folder}/a.sigmf-meta {words} --samples {20 * RATE} "
@@ -76,7 +77,7 @@ def test_a_loss_that_the_register_had_not_shown_before_a_kill_is_possible(folder
     def marked():
         texts = []
         for path in folder.glob("*.journal"):
-            with contextlib.suppress(FileNotFoundError):  # a part that was closed just now
+            with contextlib.suppress(FileNotFoundError):  # a part that has just been closed
                 texts.append(path.read_text())
         return sum(int(mark) for text in texts for mark in re.findall(r'"bytes":(\d+)}\n', text)[-1:])
 
@@ -88,6 +89,6 @@ def test_a_loss_that_the_register_had_not_shown_before_a_kill_is_possible(folder
         os.kill(number, signal.SIGKILL)
     process.wait(20)
     for part in sorted(folder.glob("a*.sigmf-meta")):
-        assert run(f"recover {part}", status=None).status in (0, 4)  # 4: a part lacks its end
+        assert run(f"recover {part}", status=None).status in (0, 4)  # 4: the end of a part is missing
         samples = part.with_suffix(".sigmf-data").stat().st_size // 8
         assert samples == 0 or run(f"verify --pattern ramp {part} --json").json["ok"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What --json prints of real devices is what docs/schema says."""
+"""The JSON output for real devices conforms to docs/schema."""
 import pathlib
 import sys
 
@@ -17,7 +17,7 @@ def fresh():
     sim()
 
 
-def test_info_of_every_device_and_of_one():
+def test_info_of_all_devices_and_of_one_conforms():
     everything = run("info --json").json
     schemas.check("info", everything)
     assert ADC in [device["name"] for device in everything["devices"]]
@@ -26,7 +26,7 @@ def test_info_of_every_device_and_of_one():
     assert one["devices"][0]["buffers"][0]["channels"]
 
 
-def test_doctor_with_and_without_a_probe():
+def test_doctor_with_and_without_a_probe_conforms():
     schemas.check("doctor", run("doctor --json").json)
     probed = run(f"doctor --probe iio:{ADC} --json", timeout=180).json
     schemas.check("doctor", probed)
@@ -34,18 +34,18 @@ def test_doctor_with_and_without_a_probe():
 
 
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
-def test_summaries_of_a_device_with_their_route(path):
+def test_the_summary_of_a_capture_conforms(path):
     summary = run(f"stream iio:{ADC} path={path} verify:ramp --bytes 4Mi --json").json
     schemas.check("summary", summary)
     assert summary["route"][0]["mechanism"] == path
 
 
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
-def test_summaries_of_a_device_that_plays(path):
+def test_the_summary_of_a_playback_conforms(path):
     summary = run(f"stream sim: pattern=ramp channels=4 rate=0 iio:{DAC} path={path} --bytes 4Mi --json").json
     schemas.check("summary", summary)
     assert set(summary["sinks"][0]["playback"]) == {"underflows", "repeats", "unverified_blocks", "sample_rate", "cyclic"}
 
 
-def test_the_summary_of_an_absent_device():
+def test_the_summary_of_a_missing_device_conforms():
     schemas.check("summary", run("stream iio:nothing-here null: --json", status=3).json)

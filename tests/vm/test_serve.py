@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`iio-stream serve`: Debian's clients of libiio 0.x, unchanged, and Debian's iiod for comparison.
+"""`iio-stream serve` with Debian's unmodified clients of libiio 0.x, compared with Debian's iiod.
 
     script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_serve.py
 """
@@ -23,7 +23,7 @@ pytestmark = need_clients()
 
 @pytest.fixture(autouse=True)
 def fresh():
-    sim(rate=100_000)  # what clients keep up with in an emulated machine, however busy its host
+    sim(rate=100_000)  # a rate that clients in an emulated machine can handle, however busy its host is
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def server():
 
 
 def of_iiod(words):
-    """What a client's program writes with Debian's iiod as its server."""
+    """Runs a client program with Debian's iiod as its server, and returns what it writes."""
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     process = subprocess.Popen(["iiod"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
@@ -45,14 +45,14 @@ def of_iiod(words):
 
 
 def lasting(info):
-    """iio_info's text by device and channel, without the number of each: libiio has those without samples in the order
-    of a hash."""
+    """Splits iio_info's text by device and channel, without the number of each: libiio lists channels without
+    samples in the order of a hash."""
     text = info.decode()
     devices = re.split(r"\n\t(?=\S)", text[text.index("IIO context has"):])
     return [devices[0], *(sorted(re.split(r"\n\t\t\t?(?=\S)", device)) for device in devices[1:])]
 
 
-def test_iio_info_says_what_it_says_of_iiod():
+def test_iio_info_prints_the_same_as_with_iiod():
     words = ["iio_info", "-u", URI]
     with_iiod = lasting(of_iiod(words))
     with Serving():
@@ -63,7 +63,7 @@ def test_iio_info_says_what_it_says_of_iiod():
 
 
 @pytest.mark.parametrize(("buffer", "rate"), [(131072, 100_000), (8192, 100_000), (500, 30_000)])
-def test_iio_readdev_has_every_sample(server, buffer, rate):
+def test_iio_readdev_receives_every_sample(server, buffer, rate):
     sim(rate=rate)
     wanted = 1 << 18 if buffer > 500 else 1 << 15
     data = said(readdev(wanted, buffer=buffer))
@@ -78,8 +78,7 @@ def test_iio_readdev_has_every_sample(server, buffer, rate):
     assert attached_dmabufs() == 0
 
 
-def test_the_summary_says_what_was_sent_and_how():
-    """In words, too."""
+def test_the_text_summary_shows_how_the_samples_were_sent():
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     with subprocess.Popen(["iio-stream", "serve"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         until(answers, "the server")
@@ -90,23 +89,23 @@ def test_the_summary_says_what_was_sent_and_how():
     assert line.endswith("samples sent, 0 dropped; send, 1 copy: the client is on this machine"), line
 
 
-def test_a_subset_of_the_channels(server):
+def test_a_subset_of_the_channels_can_be_read(server):
     data = said(readdev(100_000, "voltage0_q", "voltage1_i"))
     assert len(data) == 100_000 * 4
-    ramp_of(data[:len(data) // 8 * 8])  # the words of the ramp run through the channels that are enabled
+    ramp_of(data[:len(data) // 8 * 8])  # the words of the ramp continue through the enabled channels
     assert server.end()["devices"][0]["route"][0]["copies"] == 0
 
 
-def test_pythons_binding(server):
+def test_the_python_binding_receives_every_sample(server):
     ramp_of(said(binding(URI, 10_000)))
 
 
-def test_gr_iios_source(server):
-    data = said(flowgraph(URI, 100_000))[-100_000 * SAMPLE:]  # GNU Radio speaks first
+def test_gr_iios_source_receives_every_sample(server):
+    data = said(flowgraph(URI, 100_000))[-100_000 * SAMPLE:]  # GNU Radio prints text before the samples
     assert len(ramp_of(data)) == 100_000
 
 
-def test_attributes_are_read_and_not_written(server):
+def test_attributes_can_be_read_but_not_written(server):
     words = ["-i", "-c", PHY, "voltage0", "hardwaregain"]
     read = said(["iio_attr", "-u", URI, *words])
     assert read == said(["iio_attr", "-u", "local:", *words]) != b""
@@ -116,7 +115,7 @@ def test_attributes_are_read_and_not_written(server):
     assert any("hardwaregain" in name for name in server.end()["refused"])
 
 
-def test_what_is_allowed_is_written():
+def test_allowed_attributes_can_be_written():
     with Serving("--allow", f"{PHY}/in_voltage0/hard*") as server:
         said(["iio_attr", "-u", URI, "-i", "-c", PHY, "voltage0", "hardwaregain", "17"])
         assert said(["iio_attr", "-u", URI, "-i", "-c", PHY, "voltage0", "hardwaregain"]).startswith(b"17")
@@ -124,7 +123,7 @@ def test_what_is_allowed_is_written():
 
 
 def test_several_readers_share_one_capture(server):
-    """All of them while the device runs: each has every sample from its first on."""
+    """All readers read while the device runs. Each gets every sample from its first one on."""
     sim(rate=50_000)
     data = [None] * 4
 
@@ -142,15 +141,16 @@ def test_several_readers_share_one_capture(server):
     assert device["gaps"]["lost_max"] == 0
 
 
-TOP = 12  # the number of the channel is in the bits from here on
+TOP = 12  # the bits from here on contain the channel's number
 
 
 def lanes_of(data):
     return np.frombuffer(data, np.uint16).astype(int)
 
 
-def test_readers_of_different_channels():
-    """The second one's channel is added by a new start; the first goes on with its own. SinkLinks are of a channel each."""
+def test_readers_of_different_channels_share_a_restarted_capture():
+    """The capture is restarted to add the second reader's channel, and the first reader continues with its
+    own. With the pattern `lanes`, each value contains the number of its channel."""
     sim(pattern="lanes", rate=100_000)
     with Serving() as server:
         first = subprocess.Popen([str(word) for word in readdev(300_000, "voltage0_i")], stdout=subprocess.PIPE)
@@ -160,14 +160,15 @@ def test_readers_of_different_channels():
         assert len(one) == 300_000 and len(two) == 100_000
         assert len(set(one >> TOP)) == 1 and len(set(two >> TOP)) == 1 and one[0] >> TOP != two[0] >> TOP
         assert set(np.diff(two) % (1 << TOP)) == {1}
-        assert len(np.nonzero(np.diff(one) % (1 << TOP) != 1)[0]) <= 1  # where the channel was added
+        # At the place where the channel was added.
+        assert len(np.nonzero(np.diff(one) % (1 << TOP) != 1)[0]) <= 1
         stats = server.end()
         assert stats["devices"][0]["starts"] == 2
-        assert "the capture started again" in server.result.err and "too slow" not in server.result.err
+        assert "the capture was restarted" in server.result.err and "too slow" not in server.result.err
         restarts = [reader["restarts"] for reader in sorted(stats["readers"], key=lambda reader: reader["number"])]
         assert restarts[0]["certain"] + restarts[0]["possible"] == 1, restarts
         assert restarts[1] == {"certain": 0, "possible": 0, "lost_min": 0, "lost_max": 0}, restarts
-        # Lost modulo the period of the pattern; the true loss is the one in the bounds.
+        # The losses are only known modulo the period of the pattern. The true loss is within the bounds.
         missing = (np.diff(one) % (1 << TOP) - 1).sum()
         assert any(restarts[0]["lost_min"] <= missing + turns * (1 << TOP) <= restarts[0]["lost_max"]
                    for turns in range(100)), (missing, restarts)
@@ -175,14 +176,14 @@ def test_readers_of_different_channels():
         assert [reader["hop"]["copies"] for reader in stats["readers"]] == [2, 2]
 
 
-def test_a_slow_client_harms_no_one():
+def test_a_slow_client_does_not_affect_others():
     with Serving("--memory", "2Mi") as server:
         slow = Line()
         assert slow.ask("TIMEOUT 5000") == 0
         adc = device_id(ADC)
         assert slow.ask(f"OPEN {adc} 8192 0000000f") == 0
-        slow.say(f"READBUF {adc} {1 << 30}")  # and never reads
-        data = said(readdev(1_000_000))  # more than the kernel keeps for the slow one
+        slow.say(f"READBUF {adc} {1 << 30}")  # and never reads the answer
+        data = said(readdev(1_000_000))  # more than the kernel buffers for the slow client
         assert len(ramp_of(data)) == 1_000_000
         stats = server.end()
         slow.close()
@@ -207,7 +208,7 @@ def test_a_stalled_device_times_out(server):
     assert b"imed out" in done.stderr and time.monotonic() - before < 30
 
 
-def test_no_client_shortens_the_timeout_of_another(server):
+def test_a_client_does_not_shorten_the_timeout_of_another(server):
     sim(rate=10_000)  # a block takes 0.8 s
     reader = subprocess.Popen([str(word) for word in readdev(40_960)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     until(lambda: int(knob("delivered")) > 0, "the first samples")

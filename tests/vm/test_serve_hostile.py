@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`iio-stream serve` among clients that mean harm: a reader beside them has every sample. With --full."""
+"""`iio-stream serve` with hostile clients: a reader that runs at the same time receives every sample. Needs
+--full."""
 import contextlib
 import pathlib
 import random
@@ -17,8 +18,8 @@ from serving import HOST, PORT, Line, Serving, device_id, need_clients, readdev
 
 pytestmark = need_clients()
 RATE = 20_000
-PLACES = 64  # of clients at one time
-OWN = 10     # threads that the server has without a client
+PLACES = 64  # largest number of clients at one time
+OWN = 10     # threads that the server has without any client
 
 
 def garbage(chance, _):
@@ -62,12 +63,12 @@ def hostile(number, adc, end):
     chance = random.Random(number)
     while time.monotonic() < end:
         act = chance.choice([garbage, stall, reset, impatient, deaf])
-        with contextlib.suppress(OSError, ValueError):  # the server has hung up
+        with contextlib.suppress(OSError, ValueError):  # the server has closed the connection
             act(adc if act is deaf else chance, min(chance.random() * 3, max(end - time.monotonic(), 0)))
 
 
 def read_beside(server, folder, seconds):
-    """Starts a reader, and returns what waits for its end and checks what it has read."""
+    """Starts a reader, and returns a function that waits for its end and checks what it has read."""
     samples = RATE * seconds // 4096 * 4096
     path = pathlib.Path(folder) / "read"
     with path.open("wb") as out:
@@ -90,7 +91,7 @@ def threads_of(server):
 
 if counts.FULL:
 
-    def test_a_hundred_hostile_clients(tmp_path):
+    def test_a_hundred_hostile_clients_do_not_disturb_a_reader(tmp_path):
         sim(rate=RATE)
         with Serving("--memory", "16Mi") as server:
             check = read_beside(server, tmp_path, 12)
@@ -106,7 +107,7 @@ if counts.FULL:
             assert most <= PLACES + OWN
             check()
 
-    def test_ten_thousand_held_connections(tmp_path):
+    def test_ten_thousand_open_connections_do_not_disturb_a_reader(tmp_path):
         resource.setrlimit(resource.RLIMIT_NOFILE, (20_000, 20_000))
         sim(rate=RATE)
         with Serving() as server, contextlib.ExitStack() as held:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # guest: --icount --net pair
-"""`iio-stream serve` to another machine over a card with scatter-gather, which reads the blocks themselves.
+"""`iio-stream serve` to another machine over a network card with scatter-gather, which reads the blocks in
+place.
 
     script/vm --icount --net pair -- /usr/bin/python3 -m pytest -q tests/vm/test_serve_network.py
 """
@@ -36,7 +37,7 @@ def fresh():
 
 
 def read_over(network, samples, buffer=BLOCK):
-    """A stranger's client reads so many; each follows the one before."""
+    """Reads this many samples with a client on the other machine, and checks that they count without gaps."""
     words = network.words(readdev(samples, uri=f"ip:{OWN}", buffer=buffer))
     came = 0
     with subprocess.Popen(words, stdout=subprocess.PIPE) as client:
@@ -55,7 +56,7 @@ def hop_of(stats):
 
 
 @pytest.mark.parametrize("way,mechanism,copies", [("auto", "send in place", 0), ("copy", "send", 1)])
-def test_each_sample_comes_and_the_route_says_how(network, way, mechanism, copies):
+def test_every_sample_arrives_and_the_route_shows_the_mechanism(network, way, mechanism, copies):
     sim(rate=counts.SERVED_RATE)
     samples = counts.SERVED_BYTES // SAMPLE
     with Serving("--listen", "*", "--send", way) as server:
@@ -74,14 +75,14 @@ def test_small_answers_are_copied(network):
     assert hop_of(stats)["copies"] == 1 and "16 KiB" in hop_of(stats)["reason"]
 
 
-def test_this_machine_is_sent_a_copy():
+def test_a_client_on_this_machine_is_sent_a_copy():
     with Serving() as server:
         subprocess.run([str(word) for word in readdev(BLOCK)], stdout=subprocess.DEVNULL, timeout=60, check=True)
         stats = server.end()
     assert hop_of(stats)["copies"] == 1 and "this machine" in hop_of(stats)["reason"]
 
 
-def test_without_scatter_gather_it_is_a_copy(network):
+def test_without_scatter_gather_the_samples_are_copied(network):
     set_scatter_gather(network.own, False)
     try:
         with Serving("--listen", "*") as server:
@@ -96,8 +97,9 @@ WITHOUT_RIGHT = ["setpriv", "--bounding-set", "-ipc_lock", "--inh-caps", "-ipc_l
 
 
 @pytest.mark.parametrize("kib,copies", [(64, 1), (3072, 0), (65536, 0)])
-def test_what_may_be_locked_is_enough_or_the_route_says_so(network, kib, copies):
-    """Too little for one block; enough for what is on the way, and not for all blocks; enough for those, too."""
+def test_the_route_reports_a_memlock_limit_that_is_too_small(network, kib, copies):
+    """Tests three limits: too small for one block, large enough for the blocks that are being sent, and large
+    enough for all blocks."""
     samples = 1 << 20
     with Serving("--listen", "*", by=["prlimit", f"--memlock={kib << 10}", *WITHOUT_RIGHT]) as server:
         read_over(network, samples)
@@ -107,7 +109,7 @@ def test_what_may_be_locked_is_enough_or_the_route_says_so(network, kib, copies)
     assert copies == 0 or "ulimit -l" in hop_of(stats)["reason"]
 
 
-def test_without_io_uring_it_is_a_copy(network):
+def test_without_io_uring_the_samples_are_copied(network):
     disabled = Path("/proc/sys/kernel/io_uring_disabled")
     disabled.write_text("2\n", encoding="ascii")
     try:
@@ -129,7 +131,8 @@ def line_over(network):
 
 
 def pieces(line, wanted):
-    """READBUF: the size of each piece of the answer, whose samples are to be read then."""
+    """Sends READBUF, and yields the size of each piece of the answer. The caller must then read its
+    samples."""
     adc = device_id(ADC)
     assert line.ask(f"OPEN {adc} 131072 0000000f") == 0
     line.say(f"READBUF {adc} {wanted}")
@@ -150,14 +153,16 @@ def take(line, size, got):
 
 
 def jumps_of(words):
-    """Samples that are missing between those that came; none comes twice or late."""
+    """Returns the number of samples that are missing between the received samples, and checks that none
+    arrives twice or late."""
     steps = np.diff(words.astype(np.int64))
     assert (steps >= 1).all(), f"word {words[int(np.argmin(steps)) + 1]} after {words[int(np.argmin(steps))]}"
     return int((steps - 1).sum())
 
 
-def test_a_client_that_stalls_is_sent_what_was_captured(network):
-    """While it does not read, its blocks stay what they are, and the device runs on with the others."""
+def test_a_client_that_stalls_receives_unchanged_blocks(network):
+    """While the client does not read, its blocks do not change, and the device continues with the other
+    blocks."""
     got = bytearray()
     with Serving("--listen", "*", "--memory", "8Mi") as server:
         line = line_over(network)
@@ -172,15 +177,16 @@ def test_a_client_that_stalls_is_sent_what_was_captured(network):
     assert hop_of(stats)["copies"] == 0
 
 
-def test_a_connection_that_opens_the_device_again_is_sent_what_the_new_blocks_hold(network):
-    """Their memory may be where that of the ones before was, whose pages the kernel still knows."""
+def test_a_connection_that_reopens_the_device_receives_the_new_blocks(network):
+    """The memory of the new blocks can have the address of the previous blocks, whose pages the kernel still
+    has registered."""
     with Serving("--listen", "*", "--memory", "4Mi") as server:
         line = line_over(network)
         for _ in range(4):
             got = bytearray()
             for size in pieces(line, 8 << 20):
                 take(line, size, got)
-            assert len(ramp_of(got)) == len(got) // SAMPLE  # each time it begins with 0
+            assert len(ramp_of(got)) == len(got) // SAMPLE  # each time the ramp begins with 0
             assert line.ask(f"CLOSE {device_id(ADC)}") == 0
         line.close()
         stats = server.end()
@@ -188,9 +194,9 @@ def test_a_connection_that_opens_the_device_again_is_sent_what_the_new_blocks_ho
 
 
 @pytest.mark.parametrize("when", ["kept", "early"])
-def test_a_block_that_went_back_too_early_would_show(network, when):
-    """The proof that nothing is copied, and that the test above would see a fault: on purpose, blocks are given back
-    before the kernel has done with them."""
+def test_a_block_that_is_released_too_early_is_detected(network, when):
+    """Proves that nothing is copied, and that the test above would detect a fault: it deliberately releases
+    blocks before the kernel has finished with them."""
     sim(rate=200_000)
     with network.socket() as listener:
         listener.bind((PEER, 0))
@@ -200,7 +206,7 @@ def test_a_block_that_went_back_too_early_would_show(network, when):
         def receive():
             connection, _ = listener.accept()
             with connection:
-                time.sleep(2)  # while the device fills each block several times
+                time.sleep(2)  # during this time the device fills each block several times
                 while piece := connection.recv(1 << 20):
                     got.append(piece)
 
@@ -219,16 +225,16 @@ def test_a_block_that_went_back_too_early_would_show(network, when):
 
 
 def busy():
-    """Seconds in which the guest's one processor did anything: a thousand million instructions each. Of the time that
-    /proc/stat has, only the idle time is measured; the rest is what the timer's ticks happen to meet. On 7.3 that is no measure, either:
-    the same way cost 2.9 to 4.9 of them per GiB."""
+    """Returns the seconds in which the guest's only processor was busy; a second is 10^9 instructions. Of the
+    times in /proc/stat, only the idle time is measured; the others depend on what the timer's ticks happen to
+    hit. On Linux 7.3 even that is inaccurate: the same path took 2.9 to 4.9 seconds per GiB."""
     with open("/proc/stat", encoding="ascii") as file:
         fields = [int(word) for word in file.readline().split()[1:]]
     return time.monotonic() - (fields[3] + fields[4]) / 100
 
 
-def test_a_gib_costs_less_than_a_copy_of_it(network):
-    """The client drops what it gets, so that it costs little."""
+def test_sending_a_gib_in_place_costs_less_than_copying_it(network):
+    """The client discards the data, so that it costs little."""
     def spent(way, size):
         with Serving("--listen", "*", "--send", way):
             line = line_over(network)
@@ -243,7 +249,7 @@ def test_a_gib_costs_less_than_a_copy_of_it(network):
 
     sim(rate=20_000_000)
     size = 256 << 20
-    spent("copy", 1 << 20)  # what is read for the first time comes from the host
+    spent("copy", 1 << 20)  # the first read of a file comes from the host
     copied, in_place = (spent(way, size) * (1 << 30) / size for way in ("copy", "auto"))
     print(f"\nboth ends together, G instructions per GiB: {copied:.2f} copied, {in_place:.2f} in place")
     assert in_place < 0.95 * copied

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""`iio-stream serve` lets clients play a DAC: Debian's clients of libiio 0.x, unchanged.
+"""`iio-stream serve` lets clients play on a DAC. The clients are Debian's unmodified programs for libiio 0.x.
 
     script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_serve_play.py
 
-What was played, and whether a sample was wrong, is what the simulated DAC has counted.
+The simulated DAC counts what was played, and whether a sample was wrong.
 """
 import signal
 import subprocess
@@ -25,7 +25,8 @@ BLOCK = 8192  # samples
 
 @pytest.fixture(autouse=True)
 def fresh():
-    sim(rate=100_000, dac_rate=100_000)  # what clients keep up with in an emulated machine, however busy its host
+    # Rates that clients in an emulated machine can handle, however busy its host is.
+    sim(rate=100_000, dac_rate=100_000)
 
 
 @pytest.fixture
@@ -58,30 +59,30 @@ def test_iio_writedev_plays_every_sample(server, blocks):
     assert attached_dmabufs() == 0
 
 
-def test_pythons_binding(server):
+def test_the_python_binding_plays_every_sample(server):
     said(binding_out(URI), input=ramp(40 * BLOCK))
     until(lambda: count("delivered") == 40 * BLOCK, "the last sample")
     no_gap()
 
 
-def test_gr_iios_sink(server):
+def test_gr_iios_sink_plays_every_sample(server):
     said(flowgraph_out(URI))
     until(lambda: count("delivered") == 40 * BLOCK, "the last sample")
     no_gap()
 
 
-def test_a_subset_of_the_channels(server):
+def test_a_subset_of_the_channels_can_be_played(server):
     words = python(f"""
 import time
 import iio
 device = iio.Context("{URI}").find_device("{DAC}")
 for name in ("voltage0_i", "voltage0_q"):
     next(channel for channel in device.channels if channel.id == name).enabled = True
-buffer = iio.Buffer(device, 1001)  # no whole word of the DMA
+buffer = iio.Buffer(device, 1001)  # not a multiple of a DMA word
 for _ in range(9):
     assert buffer.write(bytearray(1001 * 4)) == 1001 * 4
     buffer.push()
-time.sleep(2)  # the server waits for a second only
+time.sleep(2)  # the server only waits for a second
 del buffer
 """)
     said(words)
@@ -104,12 +105,13 @@ def test_a_cyclic_buffer_repeats(server, samples):
         process.communicate(timeout=30)
     player = player_of(server)
     assert player["cyclic"] and player["samples"] == samples and player["underflows"] == 0
-    seams = count("check_repeats")  # each round steps back to its start; so do those of the block that was cut off
+    # Each round steps back to its start, and so do the rounds of the block that was cut off.
+    seams = count("check_repeats")
     assert count("check_gaps") == 0 and count("mismatches") == seams
     assert 0 <= seams - (count("delivered") - 1) // samples <= -(-BLOCK // samples)
 
 
-def test_what_is_not_allowed_is_refused():
+def test_playback_that_is_not_allowed_is_refused():
     with Serving("--allow", "play:other*", "--allow", "*/*") as server:
         done = subprocess.run(writedev(samples=BLOCK), input=ramp(BLOCK), capture_output=True, timeout=60, check=False)
         assert done.returncode != 0 and b"ermission" in done.stderr
@@ -117,7 +119,7 @@ def test_what_is_not_allowed_is_refused():
     assert f"--allow play:{DAC} permits it" in server.result.err
 
 
-def test_one_client_at_a_time_plays():
+def test_only_one_client_at_a_time_can_play():
     with Serving("--allow", "play:*") as server:
         dac = device_id(DAC)
         one, two = Line(), Line()
@@ -131,7 +133,7 @@ def test_one_client_at_a_time_plays():
         assert len(server.end()["players"]) == 2
 
 
-def test_lengths_that_cannot_be_are_refused_and_the_connection_goes_on(server):
+def test_impossible_lengths_are_refused_and_the_connection_continues(server):
     dac = device_id(DAC)
     line = Line()
     assert line.ask(f"WRITEBUF {dac} 8") == -9  # not open
@@ -144,7 +146,7 @@ def test_lengths_that_cannot_be_are_refused_and_the_connection_goes_on(server):
     assert line.ask(f"WRITEBUF {dac} 4104") == -22  # more than the buffer
     assert line.ask(f"CLOSE {dac}") == 0
     assert line.ask(f"OPEN {dac} 512 0000000f") == 0
-    assert line.ask(f"WRITEBUF {dac} 4099") == 0  # less what is no sample
+    assert line.ask(f"WRITEBUF {dac} 4099") == 0  # the bytes of the incomplete sample are discarded
     line.say(ramp(512) + b"123")
     assert line.number() == 4099
     assert line.ask(f"CLOSE {dac}") == 0
@@ -153,8 +155,8 @@ def test_lengths_that_cannot_be_are_refused_and_the_connection_goes_on(server):
     no_gap()
 
 
-def test_a_client_that_is_lost_within_a_block_gives_the_device_up(server):
-    """While another one reads on."""
+def test_a_client_that_is_lost_within_a_block_releases_the_device(server):
+    """Another client continues to read in the meantime."""
     data = []
     reader = threading.Thread(target=lambda: data.append(said(readdev(400_000))))
     reader.start()
@@ -171,7 +173,7 @@ def test_a_client_that_is_lost_within_a_block_gives_the_device_up(server):
     until(lambda: count("delivered") > BLOCK, "the first block")
     process.kill()
     process.communicate()
-    time.sleep(2)  # until what it had sent is played, or a second is over
+    time.sleep(2)  # until its data have been played, or a second has passed
     said(writedev(samples=8 * BLOCK), input=ramp(8 * BLOCK))
     reader.join()
     assert len(ramp_of(data[0])) == 400_000 and truth()[1] == 0
@@ -203,7 +205,7 @@ def test_a_stalled_dac_times_out(server):
     assert b"rror" in done.stderr or b"imed out" in done.stderr, done.stderr
 
 
-def test_both_directions_at_once(server):
+def test_clients_can_read_and_play_at_the_same_time(server):
     player = subprocess.Popen(writedev(samples=40 * BLOCK), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
     threading.Thread(target=lambda: player.communicate(ramp(40 * BLOCK))).start()
     data = said(readdev(300_000, device=ADC))

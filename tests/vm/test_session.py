@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Several pipelines started together, transmitting, and a thousand starts.
+"""Several pipelines that start together, playback, and a thousand starts.
 
     script/vm --disk 1Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_session.py
 
-Linux 6.12, 2048 MB (with --full: the counts of counts.py, half an hour).
+Linux 6.12, 2048 MB. With --full, the counts of counts.py take half an hour.
 """
 import json
 import re
@@ -42,7 +42,7 @@ def test_two_adcs_and_a_dac_start_together():
         dac_played(200_000)
 
 
-def test_three_pipelines_on_three_devices():
+def test_three_pipelines_stream_on_three_devices():
     source = DISK / "tx.bin"
     run(f"record sim: pattern=ramp channels=4 rate=0 {source} overwrite=on --samples 200000")
     for _ in range(counts.SESSION_STARTS):
@@ -54,8 +54,8 @@ def test_three_pipelines_on_three_devices():
         dac_played(200_000)
 
 
-def test_nothing_but_the_enabling_is_between_the_sources_starts():
-    """How far apart in time depends on the emulator; what is done in between is ours."""
+def test_the_sources_start_without_other_calls_in_between():
+    """The time between the starts depends on the emulator; the calls in between are ours."""
     trace = DISK / "starts"
     subprocess.run(["strace", "-f", "--seccomp-bpf", "-e", "trace=openat,write,ioctl", "-o", trace, "iio-stream", "stream", f"iio:{ADC}", "null:", "--and",
                     f"iio:{ADC2}", "null:", *BLOCK.split(), "--samples", "50000"], check=True,
@@ -63,17 +63,18 @@ def test_nothing_but_the_enabling_is_between_the_sources_starts():
     lines = trace.read_text().splitlines()
     enables = [i for i, line in enumerate(lines) if 'buffer0/enable", O_WRONLY' in line][:2]
     first_thread = lines[enables[0]].split()[0]
-    # Plus one look at each block: whether the driver had no memory for it.
+    # In addition, one check of each block is permitted: whether the driver had no memory for it.
     between = [line for line in lines[enables[0]:enables[1]]
                if line.startswith(first_thread + " ") and "SYNC_IOC_FILE_INFO" not in line]
-    # open, write, close of the first one's file.
+    # The calls are open, write and close for the first source's file.
     assert len(between) <= 5, "\n".join(between)
     assert not any("ENQUEUE" in line or "0x69, 0x94" in line or "0x69, 0x92" in line for line in between)
 
 
-def test_the_streams_begin_at_nearly_the_same_sample():
-    """Both ADCs' clocks run from their enabling: at the end of a fixed number of samples the one that
-    was started first may be ahead by what the start took, not by a prepare (attaching takes longer)."""
+def test_the_streams_start_almost_simultaneously():
+    """The clocks of both ADCs run from the time when they are enabled. At the end of a fixed number of
+    samples, the ADC that was started first may be ahead by the duration of a start, but not by that of a
+    prepare (attaching takes longer)."""
     rate = 100_000
     sim(adcs=2, rate=rate)
     process = start(f"stream iio:{ADC} null: --and iio:{ADC2} null: {BLOCK} --json --duration 2s")
@@ -81,13 +82,13 @@ def test_the_streams_begin_at_nearly_the_same_sample():
     while process.poll() is None:
         a, b, again = (int(knob("produced", device=name)) for name in (ADC, ADC2, ADC))
         if a > 0 and b > 0:
-            skews.append(max(a - b, b - again, 0))  # outside of what passed while it was read
+            skews.append(max(a - b, b - again, 0))  # without the samples that passed during the reading
     result = finish(process, 20)
     assert result.status == 0 and len(skews) > 3
     assert min(skews) < rate // 10, f"{min(skews)} samples apart at {rate}/s"
 
 
-def test_one_that_fails_ends_the_other_and_is_the_one_reported():
+def test_a_failing_pipeline_ends_the_other_and_is_reported():
     sim(adcs=2, rate=100_000)
     knob("dead_at", 20_000, ADC2)
     result = run(f"stream iio:{ADC} verify:ramp --and iio:{ADC2} null: --block-size 16Ki --blocks 16 --timeout 1s "
@@ -97,13 +98,13 @@ def test_one_that_fails_ends_the_other_and_is_the_one_reported():
     assert second["error"]["name"] == "ETIMEDOUT" and ADC2 in second["error"]["object"]
 
 
-def test_the_same_device_in_two_pipelines_is_in_use():
+def test_the_same_device_in_two_pipelines_is_reported_as_in_use():
     result = run(f"stream iio:{ADC} null: --and iio:{ADC} null: --samples 9 --json", status=3)
     error = result.json["runs"][0]["error"]
     assert error["name"] == "EBUSY" and "in use by process" in error["message"]
 
 
-def test_from_the_adc_to_the_dac_the_cpu_touches_nothing():
+def test_the_cpu_touches_no_sample_from_the_adc_to_the_dac():
     trace, out = DISK / "trace", DISK / "summary.json"
     samples = 2_000_000
     subprocess.run(["strace", "-f", "-y", "-e", "trace=ioctl,mmap,read,write,pread64,pwrite64", "-o", trace,
@@ -116,14 +117,15 @@ def test_from_the_adc_to_the_dac_the_cpu_touches_nothing():
     enqueued = [line for line in lines if "0x69, 0x94" in line and "resumed" not in line]
     assert len(enqueued) >= 2 * summary["blocks"]  # at both ends
     on_dmabufs = [line for line in lines if re.search(r"\(\d+<[^>]*dmabuf", line)]
-    assert len(on_dmabufs) >= 2 * summary["blocks"]  # the fences, so strace does name them
+    assert len(on_dmabufs) >= 2 * summary["blocks"]  # these are the fences, so strace does show DMABUFs
     assert not [line for line in on_dmabufs if "DMA_BUF_IOCTL_SYNC," in line or "_IOC_WRITE, 0x62, 0, 0x8" in line]
     assert not [line for line in lines if "mmap(" in line and "dmabuf" in line]
     assert not [line for line in lines if re.search(r"(read|write|pread64|pwrite64)\(.*, \d{6,}\)", line)]
 
 
 def dac_played_all_of(samples, path):
-    """DMABUFs end with the last sample; write() fills the kernel's own block, with zeros."""
+    """Checks that the DAC played exactly these samples. Playback by DMABUFs ends with the last sample;
+    write() pads the kernel's own block with zeros."""
     if path == "dmabuf":
         return dac_played(samples)
     padded = -(-samples // BLOCK_SAMPLES) * BLOCK_SAMPLES
@@ -148,7 +150,7 @@ def test_a_file_is_played_sample_by_sample(path):
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
 @pytest.mark.parametrize("samples", [4, BLOCK_SAMPLES, BLOCK_SAMPLES + 4, 3 * BLOCK_SAMPLES + 4])
 @pytest.mark.parametrize("rate", [0, 100_000])
-def test_short_and_ragged_ends_are_played_too(path, samples, rate):
+def test_incomplete_last_blocks_are_played(path, samples, rate):
     knob("rate", rate, DAC)
     result = stream(f"sim: pattern=ramp channels=4 rate=0 iio:{DAC} path={path} {BLOCK} --samples {samples}")
     assert result.json["sinks"][0]["delivered_samples"] == samples
@@ -164,8 +166,8 @@ def rows_of_cycles(times, *words):
 
 @pytest.mark.parametrize("kind", ["fresh", "same"])
 @pytest.mark.parametrize("path", ["dmabuf", "fileio"])
-def test_starts_and_stops_leave_nothing(kind, path):
-    # At this rate even a busy machine can find out which block read() returns first; see docs/kernels.md.
+def test_starts_and_stops_leak_nothing(kind, path):
+    # At this rate even a busy machine can detect which block read() returns first; see docs/kernels.md.
     sim(rate=1_000_000)
     try:
         rows = rows_of_cycles(counts.START_STOP_CYCLES, kind, "20000", f"iio:{ADC}?path={path}", "verify:ramp")
@@ -177,11 +179,11 @@ def test_starts_and_stops_leave_nothing(kind, path):
     assert last[0] == settled[0], "open files"
     assert last[1] <= settled[1] + 512, "resident KiB"
     assert last[2] <= settled[2] + 2, "mappings"
-    # The kernel drops detached blocks from a work queue: one stream's may still be there.
+    # A work queue of the kernel drops detached blocks, so the blocks of one stream might still exist.
     assert max(row[3] for row in rows) <= 2 * 8, "DMABUFs"
 
 
-def test_starts_and_stops_leave_the_kernels_memory_where_it_was():
+def test_starts_and_stops_leak_no_kernel_memory():
     def kernel_kib():
         text = open("/proc/meminfo", encoding="ascii").read()
         return sum(int(re.search(key + r":\s+(\d+)", text).group(1)) for key in ("SUnreclaim", "KernelStack", "Percpu"))
@@ -190,5 +192,5 @@ def test_starts_and_stops_leave_the_kernels_memory_where_it_was():
     before = kernel_kib()
     cycles = counts.START_STOP_CYCLES
     rows_of_cycles(cycles, "fresh", "20000", f"iio:{ADC}", f"iio:{DAC}")
-    # 8 blocks of 16 KiB a cycle would be 128 KiB of page memory, and some 4 KiB of slab.
+    # A leak of 8 blocks of 16 KiB per cycle would be 128 KiB of page memory, and about 4 KiB of slab.
     assert kernel_kib() <= before + 1024 + 2 * cycles

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""SoapySDR's module on the kernel's own converters, by python3-soapysdr: samples, losses, underflows.
+"""Our SoapySDR module with the kernel's own converters, through python3-soapysdr: samples, losses,
+underflows.
 
     script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_soapy.py
 """
@@ -34,7 +35,7 @@ RATE = 250_000  # slow enough for an emulator on a busy machine
 
 
 def words(first, second):
-    """The ramp's word of each sample, from the values of both channels."""
+    """Returns the ramp's word of each sample, from the values of both channels."""
     both = np.hstack([first.reshape(-1, 2), second.reshape(-1, 2)])
     return np.ascontiguousarray(both).view("<u8").ravel()
 
@@ -63,7 +64,7 @@ def test_a_converter_of_the_kernel_is_found_and_each_sample_arrives():
     assert any("dmabuf, copies: 0" in text for _, text in log), log
 
 
-def test_a_loss_in_the_converter_comes_after_an_overflow_that_reports_it():
+def test_a_loss_in_the_converter_is_preceded_by_an_overflow_report():
     sim(rate=RATE, fifo=0, xflow="mainline")
     reports, parts, got = [], [], 0
     with radio() as device, logged() as log:
@@ -88,7 +89,7 @@ def test_a_loss_in_the_converter_comes_after_an_overflow_that_reports_it():
 
 
 def write(device, stream, first, samples):
-    """A part of the ramp to both channels."""
+    """Writes a part of the ramp to both channels."""
     both = np.arange(first, first + samples, dtype="<u8").view("<i2").reshape(-1, 4)
     values = [np.ascontiguousarray(both[:, channel * 2:channel * 2 + 2]) for channel in range(2)]
     done = 0
@@ -99,7 +100,7 @@ def write(device, stream, first, samples):
         done += result.ret
 
 
-def test_a_converter_plays_what_is_written_and_reports_each_underflow():
+def test_a_converter_plays_all_samples_and_reports_each_underflow():
     sim(rate=RATE)
     with radio() as device:
         stream = device.setupStream(TX, "CS16", [0, 1], {"bufflen": "8192", "buffers": "8"})
@@ -148,9 +149,10 @@ def test_soapysdrutil_measures_the_converters_rate(direction):
     process.send_signal(signal.SIGINT)
     said, _ = process.communicate(timeout=60)
     rates = [float(rate) for rate in re.findall(r"([\d.]+) Msps", said.split("Starting stream loop")[1])]
-    assert rates and all(0.2 < rate < 0.4 for rate in rates), said  # what a DAC's queue holds comes first
+    # The samples that fill a DAC's queue come first.
+    assert rates and all(0.2 < rate < 0.4 for rate in rates), said
     assert "Overflows" not in said and "Underflows" not in said, said
 
 
-if not FULL:  # what the lab skips has failed
+if not FULL:  # the lab counts a skipped test as failed
     del test_a_board_on_usb_is_found_and_each_sample_arrives, test_soapysdrutil_measures_the_converters_rate

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # guest: --sim board=pluto
-"""A real board's radio is tuned by SoapySDR's calls.
+"""SoapySDR's calls tune the radio of a real board.
 
     script/vm --sim board=pluto -- /usr/bin/python3 -m pytest -q tests/vm/test_soapy_board.py
 """
@@ -24,7 +24,7 @@ def at(file, device="ad9361-phy"):
     return (iio_dir(device) / file).read_text().strip()
 
 
-def test_an_ad9361_is_tuned_by_soapysdr():
+def test_soapysdr_tunes_an_ad9361():
     load("pluto")
     with radio() as device:
         assert device.getHardwareKey() == "ad9361-phy"
@@ -47,7 +47,7 @@ def test_an_ad9361_is_tuned_by_soapysdr():
         device.setGain(TX, 0, -20)
         assert at("out_altvoltage1_TX_LO_frequency") == "900000000"
         assert at("out_voltage0_hardwaregain").startswith("-20.0") and device.getGain(TX, 0) == -20
-        device.setGain(TX, 0, 89)  # of what SoapySDR's other drivers have
+        device.setGain(TX, 0, 89)  # on the gain scale of other SoapySDR drivers
         assert at("out_voltage0_hardwaregain").startswith("0.0")
         gains, rates = device.getGainRange(RX, 0), device.getSampleRateRange(RX, 0)
         assert (gains.minimum(), gains.maximum(), gains.step()) == (-3, 71, 1)

@@ -3,7 +3,8 @@
 
     script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_software_fifo.py
 
-Linux 6.12, 2048 MB. What this FIFO has no room for is lost without notice: the streams say so.
+Linux 6.12, 2048 MB. Samples for which this FIFO has no room are lost silently. The streams report that they
+cannot detect these losses.
 """
 import json
 import pathlib
@@ -26,7 +27,7 @@ def fresh():
     sim(slow=1)
 
 
-def test_a_stream_falls_back_by_itself_with_the_kernels_answer():
+def test_a_stream_falls_back_automatically_and_reports_the_kernels_answer():
     attribute("sampling_frequency", 50_000)
     result = stream(f"iio:{SLOW} verify:lanes --samples 20000 --block-size 4Ki --blocks 32")
     hop = result.json["route"][0]
@@ -39,7 +40,7 @@ def test_a_stream_falls_back_by_itself_with_the_kernels_answer():
     assert report["mismatches"] == report["gaps"] == report["repeats"] == 0
 
 
-def test_dmabuf_asked_for_is_an_error_with_the_kernels_answer():
+def test_requesting_dmabuf_is_an_error_with_the_kernels_answer():
     failing(f"iio:{SLOW} path=dmabuf null: --samples 9", status=3, name="EOPNOTSUPP",
             words=["EPERM", "takes no DMABUFs", SLOW])
     failing(f"iio:{SLOW} memory=udmabuf null: --samples 9", status=3, name="EOPNOTSUPP", words=["EPERM", SLOW])
@@ -56,13 +57,13 @@ def test_an_overflow_is_silent_and_the_summary_does_not_rule_it_out(tmp_path):
     assert all(capture["iio_stream:index_exact"] is False for capture in captures)
 
 
-def test_the_largest_blocks_are_more_than_the_fifo_holds():
+def test_blocks_larger_than_the_fifo_work():
     attribute("sampling_frequency", 100_000)
     result = stream(f"iio:{SLOW} verify:lanes --samples 5000 --block-size 4Mi --blocks 2")
     assert result.json["samples"] == 5000 and result.json["sinks"][0]["report"]["mismatches"] == 0
 
 
-def test_info_and_doctor_report_it():
+def test_info_and_doctor_report_the_software_fifo():
     devices = {device["name"]: device for device in run("info --json").json["devices"]}
     buffer, = devices[SLOW]["buffers"]
     assert buffer["dmabuf"] is False and "EPERM" in buffer["reason"]
@@ -72,16 +73,17 @@ def test_info_and_doctor_report_it():
     assert checks["IIO devices"]["ok"]
 
 
-def test_channels_that_the_driver_samples_one_at_a_time():
+def test_the_error_names_channels_that_the_driver_cannot_sample_together():
     sim(slow=1, slow_single=1)
-    for channel in ("voltage1", "voltage0", "voltage1"):  # the last one's is off before the next is on
+    # The previous channel is disabled before the next one is enabled.
+    for channel in ("voltage1", "voltage0", "voltage1"):
         assert stream(f"iio:{SLOW} channels={channel} verify:lanes --samples 100").json["channels"] == [channel]
     failing(f"iio:{SLOW} null: --samples 9", status=3, name="EINVAL",
             words=["voltage0, voltage1", "together", SLOW])
 
 
-def test_a_dac_plays_all_of_it_before_it_is_switched_off(tmp_path):
-    # Its FIFO holds two blocks, which take the DAC seconds: it used to lose the end.
+def test_a_dac_plays_all_samples_before_it_is_disabled(tmp_path):
+    # The FIFO holds two blocks, which take the DAC some seconds. An earlier version lost the end.
     played = pathlib.Path("/sys/module/iios_sim/parameters/slow_played")
     file = tmp_path / "a.ri16"
     file.write_bytes(struct.pack("<20000h", *range(20000)))

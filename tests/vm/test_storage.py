@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Recordings past the page cache; and files that cannot be written: status 5, the errno's name,
-and whole samples in what there is.
+"""Recordings that bypass the page cache, and files that cannot be written: status 5, the errno's name, and
+only whole samples in the file.
 
     script/vm --disk 2Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_storage.py
 
@@ -16,7 +16,8 @@ import pytest
 from conftest import ADC, DISK, knob, run, sim, stream
 from errors import as_nobody, failing
 
-CHANNELS = "channels=voltage0_i,voltage0_q,voltage1_i"  # samples of 6 bytes, so that 4096 is not a multiple
+# Samples of 6 bytes, so that 4096 is not a multiple of them.
+CHANNELS = "channels=voltage0_i,voltage0_q,voltage1_i"
 SMALL = "--block-size 12Ki --blocks 16"
 RECORDED = 64 << 20
 
@@ -28,7 +29,7 @@ def loaded():
 
 @pytest.fixture
 def tiny(tmp_path):
-    """A file system of 4 MiB."""
+    """Mounts a file system of 4 MiB."""
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", tmp_path], check=True)
     yield tmp_path
     subprocess.run(["umount", tmp_path], check=True)
@@ -56,19 +57,20 @@ def test_a_full_disk_keeps_whole_samples(disk, path, request):
     size = file.stat().st_size
     assert size > 2 << 20 and size % 6 == 0
     assert run(f"verify --pattern ramp {file} format=ri16_le --json").json["ok"]
-    # Counted is what was written when the first write failed; pending ones may have completed afterwards.
+    # The summary counts what was written when the first write failed. Pending writes may have completed
+    # afterwards.
     assert 0 <= size - result.json["sinks"][0]["bytes"] <= 16 * 12 << 10
 
 
-def test_a_full_disk_leaves_the_other_sinks_their_samples(tiny):
+def test_a_full_disk_does_not_affect_the_samples_of_other_sinks(tiny):
     result = failing(f"iio:{ADC} {tiny}/full.bin verify:ramp {SMALL.replace('12', '16')}",
                      status=5, name="ENOSPC")
     report = result.json["sinks"][1]["report"]
     assert report["unreported"] == 0 and report["mismatches"] == 0
 
 
-def test_a_full_disk_is_reported_for_a_pipeline_between_devices_and_files(tiny):
-    """A source that is rate-limited waits for blocks: the error must not wait for it."""
+def test_a_full_disk_is_reported_while_a_rate_limited_source_waits(tiny):
+    """A rate-limited source waits for blocks. The error must not wait for it."""
     sim(rate=1_000_000)
     try:
         failing(f"iio:{ADC} {tiny}/full.bin {SMALL.replace('12', '16')} --duration 20s", status=5, name="ENOSPC")
@@ -87,7 +89,7 @@ def test_an_existing_file_is_kept(tmp_path):
     assert file.stat().st_size == result.json["bytes"]
 
 
-def test_places_that_cannot_hold_a_file(tmp_path):
+def test_paths_that_cannot_be_files_are_errors(tmp_path):
     folder = tmp_path / "folder.bin"
     folder.mkdir()
     failing(f"iio:{ADC} {folder} --samples 1000", status=5, name="EISDIR", words=[str(folder)])
@@ -96,7 +98,7 @@ def test_places_that_cannot_hold_a_file(tmp_path):
     failing(f"iio:{ADC} /dev/full --samples 100000", status=5, name="ENOSPC", words=["/dev/full"])
 
 
-def test_a_read_only_file_system(tmp_path):
+def test_a_read_only_file_system_is_an_error(tmp_path):
     subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", tmp_path], check=True)
     try:
         failing(f"iio:{ADC} {tmp_path}/a.bin --samples 1000", status=5, name="EROFS",
@@ -105,7 +107,7 @@ def test_a_read_only_file_system(tmp_path):
         subprocess.run(["umount", tmp_path], check=True)
 
 
-def test_a_directory_without_write_permission():
+def test_a_folder_without_write_permission_is_an_error():
     folder = DISK / "locked"
     folder.mkdir(exist_ok=True)
     folder.chmod(0o555)
@@ -122,7 +124,7 @@ def test_nothing_streams_before_the_file_is_open(tmp_path):
     assert knob("bytes") == "0"
 
 
-def test_a_file_size_limit_is_a_full_disk(tmp_path):
+def test_a_file_size_limit_keeps_whole_samples(tmp_path):
     file = tmp_path / "limited.bin"
     done = subprocess.run(["prlimit", "--fsize=1000001", "iio-stream", "stream", f"iio:{ADC}", *CHANNELS.split(),
                            file, *SMALL.split(), "--samples", "1000000", "--json"],
@@ -133,12 +135,12 @@ def test_a_file_size_limit_is_a_full_disk(tmp_path):
 
 
 def dirtied():
-    """Pages that were ever dirtied in the page cache."""
+    """Returns the number of pages that have been dirtied in the page cache since boot."""
     lines = dict(line.split() for line in open("/proc/vmstat", encoding="ascii"))
     return int(lines["nr_dirtied"])
 
 
-def test_recordings_leave_the_page_cache_alone_and_all_engines_write_the_same():
+def test_recordings_bypass_the_page_cache_and_all_engines_write_the_same_data():
     recorded = {}
     for engine, mechanism, copies in (("auto", "io_uring-direct", 0), ("io_uring", "io_uring-direct", 0),
                                       ("libaio", "libaio-direct", 0), ("buffered", "buffered", 1)):
@@ -149,7 +151,7 @@ def test_recordings_leave_the_page_cache_alone_and_all_engines_write_the_same():
         pages = dirtied() - before
         assert (result["route"][1]["mechanism"], result["copies"]) == (mechanism, copies)
         assert result["bytes"] == RECORDED == file.stat().st_size
-        # The buffered one shows that pages are counted, except for each CPU's unflushed counts.
+        # The buffered recording shows that pages are counted, except for each CPU's unflushed counts.
         whole = RECORDED // 4096
         assert pages > 0.95 * whole if copies else pages < 0.05 * whole, (engine, pages)
     assert run(f"verify --pattern ramp {recorded['auto']} --json").json["ok"]
@@ -160,7 +162,7 @@ def test_recordings_leave_the_page_cache_alone_and_all_engines_write_the_same():
     recorded["auto"].unlink()
 
 
-def test_a_sigmf_recording_touches_no_sample_by_default():
+def test_a_sigmf_recording_copies_no_sample_by_default():
     file = DISK / "whole.sigmf-meta"
     before = dirtied()
     result = run(f"record iio:{ADC} {file} overwrite=on --bytes {counts.RECORD_WHOLE} --json", timeout=600).json
@@ -180,9 +182,9 @@ def test_a_recorded_block_is_synced_once_and_never_read_or_written(engine):
                     "-o", trace, "iio-stream", "record",
                     f"iio:{ADC}", "memory=udmabuf", DISK / "synced.bin", f"engine={engine}", "overwrite=on", "--block-size",
                     "64Ki", "--blocks", str(blocks), "--bytes", str(turns << 16), "--quiet"], check=True)
-    # START and END: of each block that is written, and of each in the pool when it is set up.
+    # START and END of each block that is written, and of each block of the pool when it is set up.
     lines = trace.read_text().splitlines()
     calls = [line for line in lines if "DMA_BUF_IOCTL_SYNC" in line and "resumed" not in line]
     assert len(calls) == 2 * (turns + blocks)
     moved = [int(m[1]) for line in lines if "ioctl" not in line and (m := re.search(r"= (\d+)$", line))]
-    assert moved and max(moved) < 64 << 10, "a read or write as large as a block is"
+    assert moved and max(moved) < 64 << 10, "a read or write of the size of a block"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # guest: ordinary
-"""What the package's udev rules give a user in plugdev, by udev itself.
+"""The package's udev rules give users in plugdev access, applied by udev itself.
 
     script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_udev.py
 """
@@ -20,7 +20,8 @@ RUNTIME = pathlib.Path("/run/udev/rules.d")
 
 @pytest.fixture
 def rules():
-    """udevd with them, which has seen all devices; its changes disappear with the simulator's devices."""
+    """Runs udevd with the rules after it has seen all devices. Its changes disappear with the simulator's
+    devices."""
     sim()
     RUNTIME.mkdir(parents=True, exist_ok=True)
     shutil.copy(RULES, RUNTIME)
@@ -39,7 +40,7 @@ def as_member(*groups, words):
                           capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_plugdev_streams_both_ways_by_dmabuf_and_others_do_not(rules):
+def test_only_users_in_plugdev_can_capture_play_and_tune(rules):
     words = f"stream iio:{ADC} channels=voltage0_i,voltage0_q verify:ramp --samples 100000 --json"
     done = as_member("plugdev", words=words)
     assert done.returncode == 0, done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Typos are refused with status 2, and the nearest valid word.
+"""Typing mistakes are refused with status 2 and the nearest valid word.
 
     script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_usage.py
 
@@ -46,11 +46,11 @@ def loaded():
     (f"attr get {ADC}/voltage0_k/raw", "voltage0_k", "voltage0_"),
     ("attr gte iios-sim-phy/x", "gte", "get"),
 ])
-def test_a_mistake_names_its_nearest_word(words, mistake, nearest):
+def test_the_error_for_a_typing_mistake_names_the_nearest_word(words, mistake, nearest):
     usage(words, words=[mistake, nearest])
 
 
-def test_inspecting_a_device_disturbs_no_stream():
+def test_inspecting_a_device_does_not_disturb_a_stream():
     with subprocess.Popen(["sh", "-c", f"while :; do iio-stream info {ADC} >/dev/null; done"]) as looking:
         try:
             for _ in range(20):
@@ -59,8 +59,8 @@ def test_inspecting_a_device_disturbs_no_stream():
             looking.kill()
 
 
-def test_a_buffer_that_is_briefly_held_is_waited_for():
-    """By a program that has closed the device since."""
+def test_a_stream_waits_for_a_buffer_that_is_briefly_in_use():
+    """The buffer is in use by a program that has already closed the device."""
     device = os.open(f"/dev/{iio_dir(ADC).name}", os.O_RDWR)
     number = array.array("i", [0])
     fcntl.ioctl(device, 0xC0046991, number)  # IIO_BUFFER_GET_FD_IOCTL of linux/iio/buffer.h
@@ -71,16 +71,16 @@ def test_a_buffer_that_is_briefly_held_is_waited_for():
     release.join()
 
 
-def test_a_misaligned_block_names_the_nearest_sizes():
+def test_the_error_for_a_misaligned_block_names_the_nearest_sizes():
     error = failing(f"iio:{ADC} null: --block-size 1000001 --samples 9", status=2, name="EINVAL",
                     words=["1000001", "multiple of 8"]).json["error"]
     assert "1000000" in error["hint"] and "1000008" in error["hint"]
 
 
-def test_4M_suggests_4Mi_if_the_alignment_needs_it():
+def test_the_error_for_4M_suggests_an_aligned_size():
     sim(align=16)
     try:
-        # 3 channels of 2 bytes and 16 bytes of bus: multiples of 48.
+        # With 3 channels of 2 bytes and a bus of 16 bytes, sizes must be multiples of 48.
         error = failing(f"iio:{ADC} channels=voltage0_i,voltage0_q,voltage1_i null: --block-size 4M --samples 9",
                         status=2, name="EINVAL", words=["4000000", "multiple of 48"]).json["error"]
         assert "3999984" in error["hint"]
@@ -88,7 +88,7 @@ def test_4M_suggests_4Mi_if_the_alignment_needs_it():
         sim()
 
 
-def test_a_wide_bus_is_asked_for_its_alignment():
+def test_the_alignment_of_a_wide_bus_is_required():
     sim(align=16)
     try:
         failing(f"iio:{ADC} channels=voltage0_i null: --block-size 65544 --samples 9", status=2,
@@ -100,13 +100,13 @@ def test_a_wide_bus_is_asked_for_its_alignment():
         sim()
 
 
-def test_blocks_beyond_udmabufs_limit_are_refused_if_it_is_forced():
+def test_blocks_beyond_udmabufs_limit_are_refused_if_udmabuf_is_requested():
     error = failing(f"iio:{ADC} memory=udmabuf null: --block-size 65Mi --blocks 2 --samples 9", status=2,
                     name="EINVAL", words=["udmabuf", "65Mi", "64Mi", "size_limit_mb"]).json["error"]
     assert error["hint"]
 
 
-def test_blocks_beyond_udmabufs_limit_go_elsewhere_if_it_is_not():
+def test_blocks_beyond_udmabufs_limit_use_other_memory_by_default():
     result = stream(f"iio:{ADC} verify:ramp --block-size 65Mi --blocks 2 --bytes 65Mi", timeout=60)
     assert result.json["route"][0]["memory"] == "heap:system"
 
@@ -116,7 +116,7 @@ def test_blocks_beyond_the_memory_are_refused_before_the_oom_killer_acts():
             words=["64 blocks of 1Gi", "memory is available"])
 
 
-def test_a_refused_command_has_not_touched_the_device():
+def test_a_refused_command_does_not_touch_the_device():
     knob("reset", 1)
     usage(f"stream iio:{ADC} null: frobnicate=1 --samples 9", words=["frobnicate"])
     assert knob("bytes") == "0"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # guest: ordinary
 # guest: --kernel 7.3 --disk 2Gi
-"""From the ADC over USB to the host: the kernel's own gadget and host stacks between the two."""
+"""Samples go from the ADC over USB to the host, with the kernel's own gadget and host stacks in between."""
 import re
 
 import pytest
@@ -43,7 +43,7 @@ def test_every_sample_arrives_and_the_board_copies_none():
     assert hop(result, 0)["mechanism"] == "usb-bulk"
 
 
-def test_the_board_calls_nothing_that_touches_samples(tmp_path):
+def test_the_board_makes_no_system_call_that_touches_samples(tmp_path):
     sim()
     trace = tmp_path / "trace"
     with gadget():
@@ -60,15 +60,15 @@ def test_the_board_calls_nothing_that_touches_samples(tmp_path):
     assert len(transfers) == 8, "\n".join(line for line in lines if "ioctl" in line)
     assert not [line for line in lines if "DMA_BUF_IOCTL_SYNC" in line or "_IOC_WRITE, 0x62, 0" in line]
     moved = [int(m[1]) for line in lines if (m := re.search(r"(?:read|write)(?:64)?\(.*= (\d+)$", line))]
-    assert not [n for n in moved if n >= 64 << 10], "a read or write as large as samples are"
-    # Headers, and after them the message about the end.
+    assert not [n for n in moved if n >= 64 << 10], "a read or write of the size of samples"
+    # Headers, and then the message about the end.
     sizes = [int(size) for line in lines for size in re.findall(r"aio_nbytes=(\d+)", line)]
     assert sizes[-1] == sizes[0] == 100 and len([size for size in sizes if size != 100]) == 1 and max(sizes) < 512
     blocks = [line for line in lines if "mmap(" in line and "MAP_SHARED" in line and "1048576" in line]
     assert blocks == []
 
 
-def test_high_speed():
+def test_every_sample_arrives_at_high_speed():
     sim()
     with gadget(speed="high"):
         process = board("--bytes 8Mi")
@@ -77,7 +77,7 @@ def test_high_speed():
     check_host(result, 8 * MI)
 
 
-def test_a_controller_that_refuses_dmabufs():
+def test_write_is_used_if_the_controller_refuses_dmabufs():
     sim()
     with gadget(sg=0):
         process = board("--bytes 16Mi")
@@ -89,7 +89,7 @@ def test_a_controller_that_refuses_dmabufs():
     assert "no scatter-gather" in route[1]["reason"]
 
 
-def test_path_write_is_possible_if_dmabufs_are():
+def test_path_write_can_be_requested_although_dmabufs_work():
     sim()
     with gadget():
         process = board("path=write --bytes 4Mi")
@@ -98,8 +98,8 @@ def test_path_write_is_possible_if_dmabufs_are():
 
 
 @pytest.mark.parametrize("nbytes,block", [(3000000, "1Mi"), (1000000, "100000")],
-                         ids=["last_block_not_full", "block_no_multiple_of_packets"])
-def test_a_block_is_padded_on_the_wire_only(nbytes, block):
+                         ids=["last_block_not_full", "block_not_a_multiple_of_packets"])
+def test_a_block_is_only_padded_on_the_wire(nbytes, block):
     sim()
     with gadget():
         process = board(f"--bytes {nbytes} --block-size {block}")
@@ -108,7 +108,7 @@ def test_a_block_is_padded_on_the_wire_only(nbytes, block):
 
 
 @pytest.mark.parametrize("size", ["1Ki", "64Ki", "768Ki", "16Mi"])
-def test_a_block_may_come_in_several_transfers(size):
+def test_a_block_can_arrive_in_several_transfers(size):
     sim()
     with gadget():
         process = board("--bytes 4Mi --block-size 1Mi")
@@ -116,7 +116,7 @@ def test_a_block_may_come_in_several_transfers(size):
         end(process)
 
 
-def test_the_host_wants_less_than_the_board_has():
+def test_a_host_can_read_fewer_samples_than_the_board_sends():
     sim()
     with gadget():
         process = board()
@@ -127,7 +127,7 @@ def test_the_host_wants_less_than_the_board_has():
     assert on_board["sinks"][0]["report"]["unheard_samples"] > 0
 
 
-def test_a_board_may_take_its_time_for_the_first_block():
+def test_the_first_block_of_a_board_can_be_late():
     with gadget():
         process = board("--bytes 4Mi --timeout 20s", source="sim: rate=0 stall_at=1 stall_for=3s")
         check_host(host("verify:ramp"), 4 * MI)
@@ -142,14 +142,14 @@ def test_a_second_program_on_the_host_is_refused():
         while not int(udc("sg_requests")):
             assert first.poll() is None
         refused = host("null:", state=3)
-        assert "another program streams from it" in refused.err
+        assert "another program is streaming from it" in refused.err
         first.terminate()
         assert end(first).json["sinks"][0]["report"]["unreported"] == 0
         process.terminate()
         end(process)
 
 
-def test_teed_on_the_board_to_a_file():
+def test_a_board_can_also_record_the_stream_to_a_file():
     sim()
     path = DISK / "teed.ci16"
     with gadget():
@@ -161,7 +161,7 @@ def test_teed_on_the_board_to_a_file():
     path.unlink()
 
 
-def test_without_a_board():
+def test_a_missing_board_is_an_error():
     result = run("stream usb: null:", status=3)
     assert "no streaming board was found" in result.err
 
@@ -175,13 +175,13 @@ def test_a_signal_ends_the_wait_for_a_host():
     assert result.json["ended"] == "signal" and result.json["samples"] == 0
 
 
-def test_no_host_comes():
+def test_a_missing_host_is_an_error():
     with gadget():
         result = run("stream sim:", FFS, "wait=2s", status=3)
-    assert "no program there has asked" in result.err or "no host" in result.err
+    assert "no program on the host has requested" in result.err or "no host" in result.err
 
 
 @pytest.mark.parametrize("words", ["stream usb:12 null:", "stream sim: ffs:here", "stream usb: transfer_size=1000 null:",
                                    "stream sim: ffs:/x path=fast"])
-def test_mistakes(words):
+def test_wrong_arguments_are_usage_errors(words):
     run(words, status=2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a host may set on the board: what the board's command line allows, and nothing else.
+"""A host can set only those attributes of the board that the board's command line allows.
 
     script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_usb_attributes.py
 """
@@ -28,7 +28,7 @@ NUMBERS = range(256) if counts.FULL else [*range(16), 0x7f, 0x80, 0xcc, 0xcd, 0x
 
 @pytest.fixture
 def streaming():
-    """A board whose host may set frequency, gain and what controls the gain."""
+    """Runs a board whose host may set the frequency, the gain and the gain control."""
     sim(rate=200_000)
     with gadget():
         process = board(f"allow=frequency,agc,gain,{GAIN}", source="iio:iios-sim-adc frequency=1G")
@@ -37,7 +37,7 @@ def streaming():
         end(process)
 
 
-def test_the_board_is_tuned_over_the_cable_and_recordings_say_so(streaming, tmp_path):
+def test_a_board_can_be_tuned_over_usb_and_recordings_have_its_frequency(streaming, tmp_path):
     path = tmp_path / "air.sigmf-meta"
     run(f"record usb: wait=30s {path} --samples 20000 --json")
     assert json.loads(path.read_text())["captures"][0]["core:frequency"] == 1e9
@@ -48,14 +48,14 @@ def test_the_board_is_tuned_over_the_cable_and_recordings_say_so(streaming, tmp_
     assert phy("in_voltage0_hardwaregain").startswith("33")
 
 
-def test_what_the_radio_refuses_is_reported_in_its_own_words(streaming):
+def test_a_value_that_the_radio_refuses_is_reported_with_the_radios_error(streaming):
     error = run(f"stream usb: wait=30s {GAIN}=999 null: --samples 9 --json", status=3).json["error"]
     assert error["errno"] == 22 and "hardwaregain" in error["message"] and f"{GAIN}=999" in error["object"]
     assert "4k" in run("stream usb: wait=30s frequency=4kk null: --samples 9", status=3).err
     host("null:", "--samples", "20000")
 
 
-def test_the_gain_control_is_set_by_the_drivers_own_modes(streaming):
+def test_the_gain_control_accepts_the_drivers_own_modes(streaming):
     def tuned(options, status=0):
         return run(f"stream usb: wait=30s {options} null: --samples 20000 --json", status=status)
 
@@ -71,7 +71,8 @@ def test_the_gain_control_is_set_by_the_drivers_own_modes(streaming):
 
 
 def test_a_hanging_radio_delays_neither_host_nor_stream(streaming):
-    """The host gets an answer within its timeout; the stream continues, and the value's fate is reported later."""
+    """The host gets an answer within its timeout. The stream continues, and the result of the write is
+    reported later."""
     delay = pathlib.Path("/sys/module/iios_sim/parameters/phy_delay_ms")
     delay.write_text("12000")
     try:
@@ -87,13 +88,13 @@ def test_a_hanging_radio_delays_neither_host_nor_stream(streaming):
 
 
 @pytest.mark.parametrize("words", ["bandwidth=3M", f"attr.{PHY}/in_voltage0/rf_bandwidth=1000000"])
-def test_anything_not_allowed_is_refused(streaming, words):
+def test_settings_that_are_not_allowed_are_refused(streaming, words):
     assert "does not allow it" in run("stream usb: wait=30s", words, "null: --samples 9", status=2).err
 
 
 @pytest.mark.parametrize("allow,words", [("frequncy", "frequency"), ("rate", "rate"), ("attr.x", "attr.x"),
                                          ("attr.nothing/x", "nothing"), (f"attr.{PHY}/in_voltage0/gian", "gian")])
-def test_whatever_is_allowed_must_exist(allow, words):
+def test_allowed_settings_must_exist(allow, words):
     sim(rate=200_000)
     with gadget():
         failed = run(f"stream iio:iios-sim-adc ffs:/run/iio-stream/ffs allow={allow} --samples 9 --json", status=None)
@@ -101,7 +102,8 @@ def test_whatever_is_allowed_must_exist(allow, words):
 
 
 def answers(request, kind, number, value):
-    """Attributes are requested again: the board reads them while it continues."""
+    """Returns whether the board answers a request. Attributes are requested repeatedly, because the board
+    reads them while it continues."""
     for _ in range(50 if (kind, number) in ((0xc1, 5), (0x41, 6)) else 1):
         if request(kind, number, value, 64 if kind & 0x80 else number == 6):
             return True
@@ -110,7 +112,7 @@ def answers(request, kind, number, value):
 
 
 @pytest.mark.parametrize("allow,attributes", counts.some([("frequency", 1), (None, 0)]))
-def test_no_request_reaches_more_than_was_allowed(allow, attributes):
+def test_requests_only_reach_allowed_attributes(allow, attributes):
     sim(rate=200_000)
     with gadget():
         process = board(*([] if allow is None else [f"allow={allow}"]))
@@ -119,8 +121,10 @@ def test_no_request_reaches_more_than_was_allowed(allow, attributes):
             tried = [(kind, number, value)
                      for kind in (0xc0, 0xc1, 0xa1, 0x41, 0x21)
                      for number in NUMBERS for value in ((0, 1, 0xffff) if number < 8 else (0,))
-                     if (kind, number) != (0xc0, 0xcd)]  # Microsoft's descriptors, by the kernel
-            tried.sort(key=lambda one: one == (0xc1, 2, 0))  # no one reads what START brings
+                     # The kernel answers this request for Microsoft's descriptors.
+                     if (kind, number) != (0xc0, 0xcd)]
+            # No program reads the samples that START triggers.
+            tried.sort(key=lambda one: one == (0xc1, 2, 0))
             answered = {one for one in tried if answers(request, *one)}
         process.terminate()
         end(process)

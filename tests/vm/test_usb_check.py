@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Blocks that arrive with bytes other than were sent, which only `check=` detects."""
+"""Blocks that arrive corrupted, which only `check=` detects."""
 import pytest
 
 from conftest import run, sim
@@ -30,7 +30,7 @@ def test_every_sample_arrives_with_its_checksum(way):
     assert prices(on_board) == [f"ffs-{way}"] and prices(result) == ["usb-bulk"]
 
 
-def test_a_corrupted_block_is_a_loss_of_its_samples():
+def test_a_corrupted_block_is_reported_as_lost_samples():
     sim()
     with gadget(damage_at=9):
         process = checked_board()
@@ -43,7 +43,7 @@ def test_a_corrupted_block_is_a_loss_of_its_samples():
     assert result.json["bytes"] == 16 * MI - BLOCK
 
 
-def test_without_it_only_checking_the_samples_shows_it():
+def test_without_check_only_verifying_the_samples_reveals_corruption():
     sim()
     with gadget(damage_at=9):
         process = board(f"--bytes 16Mi --block-size {BLOCK}")
@@ -53,7 +53,7 @@ def test_without_it_only_checking_the_samples_shows_it():
     assert result.json["sinks"][0]["report"]["first"] is not None
 
 
-def test_to_the_board_too():
+def test_corrupted_blocks_to_the_board_are_reported_as_lost():
     sim()
     with gadget(damage_at=9):
         process = taker(options="check=crc32c --block-size 64Ki --timeout 30s", sink="verify:ramp")
@@ -67,7 +67,7 @@ def test_to_the_board_too():
     assert udc("failed") == "0"
 
 
-def test_a_host_that_insists_gets_an_error_naming_what_the_board_lacks():
+def test_the_error_for_a_board_without_check_names_the_missing_option():
     sim()
     with gadget():
         process = board("--block-size 256Ki")
@@ -79,5 +79,5 @@ def test_a_host_that_insists_gets_an_error_naming_what_the_board_lacks():
 
 @pytest.mark.parametrize("words", [f"stream sim: {FFS} check=md5", "stream usb: check=on null:",
                                    f"stream {TAKES} check=crc null:", f"stream {RAMP} usb: check=sha"])
-def test_mistakes(words):
+def test_wrong_values_of_check_are_usage_errors(words):
     assert "is not off or crc32c" in run(words, status=2).err

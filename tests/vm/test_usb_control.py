@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Control requests at random, while the board streams."""
+"""Random control requests while the board streams."""
 import contextlib
 import errno
 import os
@@ -22,7 +22,7 @@ GET_INFO, START, STOP, SET_ATTR = 1, 2, 3, 6
 
 
 class Reader(threading.Thread):
-    """Takes the samples and checks each."""
+    """Reads the samples and checks each of them."""
 
     def __init__(self, request):
         super().__init__()
@@ -47,7 +47,7 @@ class Reader(threading.Thread):
 
 @contextlib.contextmanager
 def reading(request):
-    """A host that has asked for the stream, and reads it."""
+    """A host that has requested the stream, and reads it."""
     until(lambda: request(0xc1, GET_INFO, 0, 1024), "GET_INFO")
     until(lambda: request(0xc1, START, 0, 12), "START")
     reader = Reader(request)
@@ -63,11 +63,12 @@ def reading(request):
 
 
 def harmless(kind, request):
-    """Neither what begins and ends the stream, nor what enumeration and endpoints depend on."""
+    """Returns whether a request does not start or end the stream, and does not affect enumeration or the
+    endpoints."""
     of_device = kind & 0x1f == 0
     if kind & 0x60 == 0:
-        # CLEAR_FEATURE, SET_FEATURE, SET_INTERFACE; and GET_INTERFACE of 0x100, by which FunctionFS indexes
-        # an array of 32 (Debian's 7.3 says so in its log).
+        # CLEAR_FEATURE, SET_FEATURE, SET_INTERFACE; and GET_INTERFACE of 0x100, with which FunctionFS indexes
+        # an array of 32 (Debian's 7.3 reports that in its log).
         return not of_device and request not in (1, 3, 10, 11)
     return kind & 0x60 != 0x40 or request not in (2, 3)  # START, STOP
 
@@ -84,10 +85,11 @@ def any_request(chance):
     return kind, request, value, chance.choice(place), chance.randbytes(length)
 
 
-def test_no_request_disturbs_a_stream():
+def test_no_control_request_disturbs_a_stream():
     seed = random.SystemRandom().randrange(1 << 32)
     chance = random.Random(seed)
-    sim(rate=100_000, fifo=1 << 20)  # ten seconds: a stalled machine loses nothing, and no interval is too short
+    # Ten seconds, so that a stalled machine loses nothing and no interval is too short.
+    sim(rate=100_000, fifo=1 << 20)
     with gadget():
         process = board(f"allow=frequency --block-size {BLOCK}")
         with Request() as request:
@@ -98,7 +100,7 @@ def test_no_request_disturbs_a_stream():
                     told = f"seed {seed}, request {n}: {[hex(word) for word in one[:4]]}, {len(one[4])} bytes"
                     try:
                         answered += request.send(*one)
-                    except OSError as error:  # usbfs itself refuses some
+                    except OSError as error:  # usbfs itself refuses some requests
                         assert error.errno in (errno.ENOENT, errno.EINVAL), f"{told}: {error}"
                     assert process.poll() is None and reader.wrong is None, f"{told}: {reader.wrong}"
                     assert n % 50 or request(0xc1, GET_INFO, 0, 1024), told
@@ -111,11 +113,11 @@ def test_no_request_disturbs_a_stream():
 
 
 def give_up(request, process, *words):
-    """The host's controller begins a request and cancels it before the board has seen it."""
+    """Makes the host's controller start a request, and cancel it before the board has received it."""
     process.send_signal(signal.SIGSTOP)
     try:
         until(lambda: all(task.read_text().rsplit(")", 1)[1].split()[0] == "T"
-                          for task in pathlib.Path(f"/proc/{process.pid}/task").glob("*/stat")), "all its threads' stop")
+                          for task in pathlib.Path(f"/proc/{process.pid}/task").glob("*/stat")), "its threads are stopped")
         with pytest.raises(TimeoutError):
             request.send(*words, timeout=100)
     finally:
@@ -126,7 +128,7 @@ UNFINISHED = [(0x41, SET_ATTR, 0, 0, b"2400000000"), (0xc1, GET_INFO, 0, 0, byte
 
 
 def is_answering(process):
-    """One of its threads waits for the host to finish a request."""
+    """Returns whether one of the program's threads waits for the host to finish a request."""
     for task in pathlib.Path(f"/proc/{process.pid}/task").iterdir():
         with contextlib.suppress(OSError):
             call, *arguments = (task / "syscall").read_text().split()
@@ -136,14 +138,15 @@ def is_answering(process):
 
 
 @pytest.mark.parametrize("words", UNFINISHED)
-def test_a_request_that_never_ends_delays_no_block(words):
-    """More blocks come while the board waits for the host than were in flight when it began to."""
+def test_a_request_that_never_ends_does_not_delay_any_block(words):
+    """While the board waits for the host, more blocks arrive than were in flight when the wait began."""
     blocks = 4
     sim(rate=400_000)
     with gadget():
         process = board(f"allow=frequency --block-size {BLOCK} --blocks {blocks} --and {FFS} format=ci16_le null:")
         with Request() as request, reading(request) as reader:
-            for _ in range(20):  # on a slow machine the board's second is over before they have come
+            # On a slow machine, the board's timeout of one second ends before the blocks have arrived.
+            for _ in range(20):
                 give_up(request, process, *words)
                 until(lambda: is_answering(process), "the unfinished request")
                 before = reader.blocks
@@ -152,20 +155,20 @@ def test_a_request_that_never_ends_delays_no_block(words):
                 if came > 2 * blocks and is_answering(process):
                     break
             else:
-                pytest.fail(f"{came} blocks came meanwhile")
-            until(lambda: not is_answering(process), "the end of the board's patience")
-            assert request(0xc1, GET_INFO, 0, 1024), "the next request is heard"
+                pytest.fail(f"only {came} blocks arrived in the meantime")
+            until(lambda: not is_answering(process), "the board's timeout")
+            assert request(0xc1, GET_INFO, 0, 1024), "the next request is not answered"
             give_up(request, process, *words)
             began = time.monotonic()
             reader.board_ends = True
             process.terminate()
             end(process)
-            assert time.monotonic() - began < 5, "nor does a stop wait"
+            assert time.monotonic() - began < 5, "the stop waited"
 
 
-def test_the_cost_of_a_stall_of_the_board_is_in_the_headers():
-    """If a loss has no exact size, the block after it has another index than its samples say, and no
-    loss of its own."""
+def test_the_headers_report_the_losses_of_a_stalled_board():
+    """If a loss has no exact size, the next block has an index that differs from its samples, and no loss of
+    its own."""
     sim(rate=100_000)
     with gadget():
         process = board(f"--block-size {BLOCK} --blocks 4")
@@ -178,7 +181,8 @@ def test_the_cost_of_a_stall_of_the_board_is_in_the_headers():
                 until(lambda: len(reader.account.found) > found or reader.wrong, "a loss at the host")
                 reader.await_blocks(20, "blocks after it")
             reader.board_ends = True
-            process.terminate()  # the host goes on reading: the board waits for its last blocks
+            # The host continues to read, because the board waits until its last blocks are read.
+            process.terminate()
             end(process)
     losses = [lost for _, lost in truth()[0]]
     assert all(lost in losses for _, lost in reader.account.found), (reader.account.found, losses)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What happens to a USB stream when one end, or the cable, misbehaves."""
+"""Behavior of a USB stream to the host when one end, or the cable, misbehaves."""
 import signal
 import time
 
@@ -10,7 +10,7 @@ from usb import CABLE_EVENTS, board, end, gadget, held_by, host, listener, no_si
 from waiting import until
 
 
-def test_a_host_program_is_killed_and_another_one_continues():
+def test_another_host_program_continues_after_a_killed_one():
     sim()
     with gadget():
         process = board()
@@ -28,7 +28,7 @@ def test_a_host_program_is_killed_and_another_one_continues():
 
 
 def test_a_halted_endpoint_is_cleared_and_the_loss_is_reported():
-    sim(rate=1000000)  # so slow that the ADC itself loses none meanwhile
+    sim(rate=1000000)  # so slow that the ADC itself loses nothing in the meantime
     with gadget():
         process = board("--bytes 16Mi --block-size 256Ki")
         reader = listener("verify:ramp")
@@ -42,13 +42,14 @@ def test_a_halted_endpoint_is_cleared_and_the_loss_is_reported():
     assert result.json["samples"] + lost == (16 << 20) // result.json["sample_bytes"]
 
 
-def test_a_request_that_fails_is_a_loss_of_its_block():
+def test_a_failed_request_is_reported_as_the_loss_of_its_block():
     sim()
     with gadget(fail_at=5):
         process = board("--bytes 16Mi --block-size 256Ki")
         result = host("verify:ramp")
         report = end(process).json["sinks"][0]["report"]
-    # The board does not see it if the fence has signalled before it can be exported; the host does.
+    # The board does not detect the failure if the fence has signalled before it can be exported, but the host
+    # does.
     assert report["failed_blocks"] <= 1
     no_silent_loss(result)
     assert result.gaps["certain"] >= 1
@@ -56,13 +57,13 @@ def test_a_request_that_fails_is_a_loss_of_its_block():
 
 
 @pytest.mark.parametrize("happens", CABLE_EVENTS)
-def test_the_cable_goes_and_comes(happens):
+def test_a_new_stream_works_after_the_cable_was_unplugged(happens):
     sim()
     with gadget():
         process = board("--block-size 256Ki")
         reader = listener("verify:ramp")
         happens()
-        # It ends with an error; or, if the interface came back immediately, it has continued.
+        # The stream ends with an error, or it has continued if the interface came back immediately.
         for _ in range(40):
             if reader.poll() is not None:
                 break
@@ -77,7 +78,7 @@ def test_the_cable_goes_and_comes(happens):
         end(process)
 
 
-def test_a_host_that_stops_reading_costs_samples_and_no_memory():
+def test_a_host_that_stops_reading_loses_samples_but_no_memory():
     sim(rate=500000)
     with gadget():
         process = board("--block-size 64Ki --blocks 8")
@@ -100,7 +101,7 @@ def test_a_host_that_stops_reading_costs_samples_and_no_memory():
     assert on_board.gaps["certain"] >= 1
 
 
-def test_the_gadget_is_torn_down_mid_stream():
+def test_both_programs_end_when_the_gadget_is_removed_mid_stream():
     sim()
     with gadget():
         process = board()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How a host chooses its board, what it may have in flight, and who may open it."""
+"""Tests the selection of a board, the limits of transfers in flight, and the permission to open a board."""
 import contextlib
 import fcntl
 import json
@@ -21,7 +21,7 @@ def node():
     return "/dev/bus/usb/{:03}/{:03}".format(*(int((folder / name).read_text()) for name in ("busnum", "devnum")))
 
 
-def test_a_serial_number_chooses_the_board():
+def test_a_serial_number_selects_the_board():
     sim()
     with gadget("--serial", "B17"):
         process = board("--block-size 64Ki")
@@ -43,7 +43,7 @@ def usbfs_memory(mebibytes):
         LIMIT.write_text(before)
 
 
-def test_transfers_in_flight_respect_usbfs_limit():
+def test_transfers_in_flight_respect_the_usbfs_limit():
     sim()
     with gadget(), usbfs_memory(1):
         process = board("--block-size 256Ki")
@@ -72,7 +72,8 @@ def reset():
 
 
 def number():
-    """The board's on its bus, once it can be used: a new one each time the cable is plugged in."""
+    """Returns the board's device number on its bus, or None until the board can be used. The number changes
+    each time the cable is plugged in."""
     try:
         return int((configured() / "devnum").read_text())
     except (TypeError, OSError):
@@ -82,31 +83,31 @@ def number():
 def unplug():
     before = number()
     udc("disconnect", 500)
-    until(lambda: number() not in (None, before), "the cable back in")
+    until(lambda: number() not in (None, before), "the cable is plugged in again")
 
 
 @pytest.mark.parametrize("happens", [reset, unplug])
-def test_a_stream_outlives(happens, tmp_path):
+def test_a_stream_survives_a_reset_and_an_unplugged_cable(happens, tmp_path):
     sim()
     with gadget():
         process = board("--block-size 256Ki")
         reader = listener(f"verify:ramp --reconnect 30s --events {tmp_path}/events")
         happens()
-        before = moved()  # more than the 16 MiB that the host's kernel takes while its program waits
+        before = moved()  # more than the 16 MiB that the host's kernel buffers while its program waits
         until(lambda: moved() > before + (24 << 20), "more blocks")
         reader.terminate()
         no_silent_loss(end(reader))
         told = [json.loads(line) for line in (tmp_path / "events").read_text().splitlines()]
         gone = [(event["event"], event["sink"]) for event in told if event["event"] in ("gone", "back")]
-        # A reset may end before the program notices it, and the kernel enumerates a device anew that does not
-        # answer in time.
+        # A reset can end before the program notices it. The kernel also enumerates a device again if it does
+        # not answer in time.
         times = len(gone) // 2
         assert gone == [("gone", None), ("back", None)] * times and times >= (happens is unplug)
         process.terminate()
         end(process)
 
 
-def test_the_demo_runs_as_the_readme_says():
+def test_the_usb_demo_runs():
     done = start(command="script/usb-demo")
     out, err = done.communicate(timeout=200)
     assert done.returncode == 0, out + err

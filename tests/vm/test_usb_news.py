@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a board sends its host besides the samples."""
+"""The messages that a board sends to its host in addition to the samples."""
 import json
 import struct
 
@@ -10,8 +10,9 @@ from usb_transmit import send, taker
 from waiting import until
 
 
-@pytest.mark.leaves_dmabufs  # a block enqueued while the device goes is never given back (docs/lab-findings.md)
-def test_the_host_learns_why_a_stream_has_ended():
+# The kernel never releases a block that is enqueued while the device disappears (docs/lab-findings.md).
+@pytest.mark.leaves_dmabufs
+def test_the_host_receives_the_reason_for_the_end_of_a_stream():
     sim(rate=200_000)
     with gadget():
         process = board("--block-size 64Ki")
@@ -19,7 +20,7 @@ def test_the_host_learns_why_a_stream_has_ended():
         knob("unplug", 1)
         on_board, result = finish(process, 60), finish(reader, 60)
     knob("replug", 1)
-    until(lambda: iio_dir(ADC), "the device's return")
+    until(lambda: iio_dir(ADC), "the device is back")
     assert on_board.status == result.status == 3
     assert on_board.json["error"]["name"] == "ENODEV"
     assert result.json["error"]["name"] == "EREMOTEIO"
@@ -29,7 +30,7 @@ def test_the_host_learns_why_a_stream_has_ended():
     assert result.json["samples"] > 0
 
 
-def test_the_board_learns_that_a_hosts_stream_was_interrupted():
+def test_the_board_is_informed_that_a_hosts_stream_was_interrupted():
     with gadget():
         process = taker(sink="verify:ramp")
         result = send(source="sim: pattern=ramp channels=4 rate=1M unplug_at=200000", state=3)
@@ -62,7 +63,7 @@ def test_the_end_is_reported_after_unread_messages():
     assert news[-1]["dropped"] > 0
 
 
-def test_losses_are_reported_ahead_few_are_kept_and_the_rest_is_counted():
+def test_unread_loss_messages_are_limited_and_the_rest_is_counted():
     sim(rate=500_000, fifo=400_000, drop_at=5000, drop=77, drop_every=4096)
     with gadget():
         process = board("--block-size 32Ki --blocks 64", source=f"iio:{ADC} counter=header:8/4Ki")
@@ -83,5 +84,5 @@ def test_losses_are_reported_ahead_few_are_kept_and_the_rest_is_counted():
     assert [one["sequence"] for one in news] == sorted(one["sequence"] for one in news)
     assert all("dropped" not in one for one in news)
     assert later["event"] == "overflow" and later["dropped"] > 8
-    # Earlier blocks are skipped, their losses reported.
+    # Earlier blocks are skipped, but their losses are reported.
     assert carried > 8 * 77 and carried % 77 == 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A host's stream that outlives its board's absence, and a thousand that come and go."""
+"""A host's stream that survives the disconnection of its board, and a thousand connects and disconnects."""
 import os
 import pathlib
 import signal
@@ -14,13 +14,13 @@ from usb import CABLE_EVENTS, board, end, gadget, held_by, listener, rebind, tra
 from usb_transmit import TAKES, end_sender, sender, taker
 from waiting import until
 
-RADIO = "sim: pattern=ramp channels=4 rate=1M"  # reports its losses to the sample
+RADIO = "sim: pattern=ramp channels=4 rate=1M"  # reports its losses with exact sizes
 BLOCKS = "--block-size 64Ki"
 TRANSFER = 133  # FUNCTIONFS_DMABUF_TRANSFER, include/uapi/linux/usb/functionfs.h
 
 
 def begun(*words):
-    """A board, and a program on its host in the middle of the stream."""
+    """Starts a board, and a program on its host, and returns both in the middle of the stream."""
     process = board(BLOCKS, source=RADIO)
     return process, listener(*words)
 
@@ -31,7 +31,7 @@ def killed(process):
 
 
 @pytest.mark.parametrize("happens", CABLE_EVENTS)
-def test_the_stream_resumes_when_the_cable_is_back(happens):
+def test_a_stream_resumes_when_the_cable_is_plugged_in_again(happens):
     with gadget():
         process, reader = begun("verify:ramp --reconnect 60s --bytes 48Mi")
         happens()
@@ -40,14 +40,14 @@ def test_the_stream_resumes_when_the_cable_is_back(happens):
         end(process)
     report = result.json["sinks"][0]["report"]
     assert result.json["ended"] == "bytes" and result.json["bytes"] == 48 << 20
-    # The board's program went on, so the loss is known exactly; if the interface came back immediately
-    # there may be none.
+    # The board's program continued, so the loss is known exactly. If the interface came back immediately,
+    # there may be no loss.
     assert result.gaps["certain"] >= 1 or happens is not rebind
     assert result.gaps["lost_min"] == result.gaps["lost_max"] == report["lost"]
     assert report["unreported"] == report["repeats"] == report["reorders"] == report["mismatches"] == 0
 
 
-def test_the_stream_resumes_with_another_program_after_a_loss_of_unknown_size():
+def test_a_stream_resumes_with_another_program_after_a_loss_of_unknown_size():
     with gadget():
         process, reader = begun("null: --reconnect 60s --bytes 48Mi")
         killed(process)
@@ -59,7 +59,7 @@ def test_the_stream_resumes_with_another_program_after_a_loss_of_unknown_size():
     assert result.gaps["certain"] >= 1 and result.gaps["lost_max"] is None
 
 
-def test_another_stream_than_before_is_refused():
+def test_a_stream_with_another_format_or_rate_is_not_resumed():
     with gadget():
         process, reader = begun("null: --reconnect 60s")
         killed(process)
@@ -71,12 +71,12 @@ def test_another_stream_than_before_is_refused():
     assert "64Ki at 2000000 Hz; before 64Ki at 1000000 Hz" in result.err, result.err
 
 
-def test_reconnecting_times_out():
+def test_the_wait_for_a_board_times_out():
     with gadget():
         process, reader = begun("verify:ramp --reconnect 2s")
         process.terminate()
         end(process)
-        # Its end was reported, so there is nothing to wait for.
+        # The end of the stream was reported, so there is nothing to wait for.
         assert end(reader).json["ended"] == "eof"
         process, reader = begun("verify:ramp --reconnect 2s")
         killed(process)
@@ -86,7 +86,7 @@ def test_reconnecting_times_out():
     assert result.json["sinks"][0]["report"]["unreported"] == 0
 
 
-def test_a_stream_that_waits_can_be_stopped():
+def test_a_stream_that_waits_for_its_board_can_be_stopped():
     with gadget():
         process, reader = begun("null: --reconnect 1h")
         killed(process)
@@ -107,11 +107,11 @@ def test_a_stream_reconnected_to_a_silent_board_can_be_stopped():
         with SilentBoard(info) as silent:
             until(lambda: START in silent.asked, "START")
             reader.send_signal(signal.SIGINT)
-            summary = end(reader, 5).json  # START's answer is waited for twice as long
+            summary = end(reader, 5).json  # the timeout for the answer to START is twice as long
     assert summary["ended"] == "signal"
 
 
-def test_a_board_that_is_back_is_reopened_while_a_sink_has_the_old_one(tmp_path):
+def test_a_reconnected_board_is_reopened_while_a_sink_still_uses_the_old_one(tmp_path):
     idle = tmp_path / "idle"
     os.mkfifo(idle)
     both = ("--and", TAKES, "null:")
@@ -123,7 +123,7 @@ def test_a_board_that_is_back_is_reopened_while_a_sink_has_the_old_one(tmp_path)
             before = transfers()
             process = board(BLOCKS, *both, source=RADIO)
             try:
-                until(lambda: transfers() > before + 40, "the stream's return", 30)
+                until(lambda: transfers() > before + 40, "the stream continues", 30)
             finally:
                 reader.terminate()
                 received, _ = finish(reader, 20).json["runs"]
@@ -132,8 +132,8 @@ def test_a_board_that_is_back_is_reopened_while_a_sink_has_the_old_one(tmp_path)
 
 
 @pytest.mark.parametrize("happens", CABLE_EVENTS)
-def test_a_stream_to_the_board_resumes_when_the_cable_is_back(happens):
-    """The board's program has continued: it gets each sample once."""
+def test_a_stream_to_the_board_resumes_when_the_cable_is_plugged_in_again(happens):
+    """The board's program has continued, so it gets each sample exactly once."""
     with gadget():
         process = taker("--block-size 64Ki", sink="verify:ramp")
         sending = sender("--block-size 64Ki --reconnect 60s")
@@ -146,12 +146,13 @@ def test_a_stream_to_the_board_resumes_when_the_cable_is_back(happens):
 
 
 @pytest.mark.parametrize("happens", CABLE_EVENTS)
-def test_a_block_cut_short_before_its_fence_was_seen_is_not_delivered(happens, tmp_path):
-    """It looks like one that arrived whole. If that cannot be known, it is a loss, and is reported.
+def test_a_block_truncated_before_its_fence_is_checked_is_not_delivered(happens, tmp_path):
+    """Such a block looks like a complete one. If the program cannot tell the difference, it reports the
+    block as a loss.
 
-    A block takes 20 ms at that speed, and each TRANSFER returns 30 ms late. A tracer could delay it as well, but
-    it also stops the program between its look at ep0 and the TRANSFER, and the kernel has an oops if the function
-    is unbound there (docs/lab-findings.md)."""
+    A block takes 20 ms at that speed, and each TRANSFER returns 30 ms late. A tracer could delay it as well,
+    but it would also stop the program between its poll of ep0 and the TRANSFER. The kernel oopses if the
+    function is unbound there (docs/lab-findings.md)."""
     shim = tmp_path / "fault_shim.so"
     subprocess.run(["cc", "-shared", "-fPIC", "-o", shim, pathlib.Path(__file__).with_name("fault_shim.c"), "-ldl"],
                    check=True)
@@ -182,7 +183,7 @@ def test_a_stream_to_the_board_resumes_with_another_program():
     assert report["unreported"] == report["repeats"] == report["reorders"] == report["mismatches"] == 0
 
 
-def test_reconnecting_to_a_board_that_receives_times_out():
+def test_the_wait_for_a_receiving_board_times_out():
     with gadget():
         process = taker(sink="null:")
         sending = sender("--reconnect 2s")
@@ -191,7 +192,7 @@ def test_reconnecting_to_a_board_that_receives_times_out():
     assert result.status == 3 and "wait for the return of usb:1d6b:0104" in result.err, result.err
 
 
-def test_connects_and_disconnects_leave_nothing():
+def test_connects_and_disconnects_leak_nothing():
     times = counts.CONNECTS
     with gadget():
         process = board("--block-size 16Ki", source="sim: pattern=ramp channels=4 rate=4M")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From the host over USB to the DAC: the kernel's own gadget and host stacks between the two."""
+"""Samples go from the host over USB to the DAC, with the kernel's own gadget and host stacks in between."""
 import re
 
 import pytest
@@ -28,7 +28,7 @@ def test_every_sample_is_played_and_the_board_copies_none():
     assert result.json["route"][1]["mechanism"] == "usb-bulk"
 
 
-def test_a_file_is_played_through_it_whole():
+def test_a_file_is_played_completely_over_usb():
     sim()
     ramp_file(RAMP_FILE, bytes=20000008)
     with gadget():
@@ -39,7 +39,7 @@ def test_a_file_is_played_through_it_whole():
     assert result.json["ended"] == "eof"
 
 
-def test_the_board_calls_nothing_that_touches_samples(tmp_path):
+def test_the_board_makes_no_system_call_that_touches_samples(tmp_path):
     sim()
     trace = tmp_path / "trace"
     with gadget():
@@ -52,13 +52,13 @@ def test_the_board_calls_nothing_that_touches_samples(tmp_path):
     lines = trace.read_text().splitlines()
     assert not [line for line in lines if "DMA_BUF_IOCTL_SYNC" in line or "_IOC_WRITE, 0x62, 0" in line]
     moved = [int(m[1]) for line in lines if (m := re.search(r"(?:read|write)(?:64)?\(.*= (\d+)$", line))]
-    assert not [n for n in moved if n >= 64 << 10], "a read or write as large as samples are"
+    assert not [n for n in moved if n >= 64 << 10], "a read or write of the size of samples"
     assert all("aio_nbytes=1024" in line for line in lines if "io_submit(" in line)
     blocks = [line for line in lines if "mmap(" in line and "MAP_SHARED" in line and "1048576" in line]
     assert blocks == []
 
 
-def test_high_speed():
+def test_every_sample_is_played_at_high_speed():
     sim()
     with gadget(speed="high"):
         process = taker()
@@ -69,7 +69,7 @@ def test_high_speed():
 
 
 @pytest.mark.parametrize("sg,option,reason", [(0, "", "no scatter-gather"), (1, "path=read", "was given")])
-def test_if_dmabufs_are_refused_the_kernel_copies(sg, option, reason):
+def test_the_kernel_copies_if_dmabufs_are_refused(sg, option, reason):
     sim()
     with gadget(sg=sg):
         process = taker(options=option)
@@ -82,7 +82,7 @@ def test_if_dmabufs_are_refused_the_kernel_copies(sg, option, reason):
 
 
 @pytest.mark.parametrize("words", ["", "--block-size 100000", "--block-size 2Mi"])
-def test_blocks_need_not_be_full_nor_the_boards(words):
+def test_blocks_can_be_incomplete_and_differ_from_the_boards_size(words):
     sim()
     with gadget():
         process = taker("--block-size 256Ki")
@@ -90,7 +90,7 @@ def test_blocks_need_not_be_full_nor_the_boards(words):
         check_dac(end(process), 3000000)
 
 
-def test_a_host_that_is_slow_costs_underflows_and_no_sample():
+def test_a_slow_host_causes_underflows_but_loses_no_samples():
     sim(rate=1000000)
     with gadget():
         process = taker("--block-size 64Ki")
@@ -100,21 +100,21 @@ def test_a_host_that_is_slow_costs_underflows_and_no_sample():
     assert playback(on_board)["underflows"] > 0
 
 
-def test_what_the_board_has_not_opened_does_not_exist():
+def test_streams_that_the_board_does_not_offer_are_refused():
     with gadget():
         process = taker(sink="null:")
-        assert "the board sends nothing" in run("stream usb: wait=30s null:", status=3).err
+        assert "the board does not send a stream" in run("stream usb: wait=30s null:", status=3).err
         assert "channels of ci16_le" in send("--bytes 1Mi", source="sim:", state=2).err
         send("--bytes 1Mi")
         end(process)
     with gadget():
         process = board("--bytes 4Mi", source="sim: rate=0")
-        assert "the board takes nothing" in send(state=3).err
+        assert "the board does not accept a stream" in send(state=3).err
         host("null:")
         end(process)
 
 
-def test_the_cable_reaches_what_the_command_line_has_opened_and_no_more():
+def test_requests_only_reach_streams_of_the_boards_command_line():
     with gadget():
         process = taker(sink="null:")
         until(host_device)
@@ -126,16 +126,16 @@ def test_the_cable_reaches_what_the_command_line_has_opened_and_no_more():
         process.terminate()
         end(process)
     told = {(0xc1, number, value) for number in (1, 4) for value in range(4)}
-    assert answered == told | {(0xc1, 2, 1), (0xc1, 2, 2), (0x41, 3, 1)}  # nor has a stream ended
+    assert answered == told | {(0xc1, 2, 1), (0xc1, 2, 2), (0x41, 3, 1)}  # and no stream has ended
 
 
 @pytest.mark.parametrize("words", ["ffs:/x null:", "ffs:here format=ci16_le null:", "ffs:/x format=ci16_le path=write null:",
                                    "sim: usb:12"])
-def test_mistakes(words):
+def test_wrong_arguments_are_usage_errors(words):
     run("stream", words, status=2)
 
 
-def test_both_directions_at_once():
+def test_both_directions_can_stream_at_the_same_time():
     sim(rate=2000000)
     with gadget():
         process = board("--and", TAKES, f"iio:{DAC}")
@@ -166,7 +166,7 @@ def test_one_direction_does_not_wait_for_the_other(first):
 
 
 @pytest.mark.parametrize("more", ["", "--and sim: rate=1k " + FFS])
-def test_the_board_may_know_how_much_it_takes(more):
+def test_the_boards_command_line_can_limit_how_much_it_receives(more):
     with gadget():
         process = start("stream", TAKES, "null:", more, "--bytes 4Mi --json")
         sent = send("--bytes 4Mi")
@@ -176,6 +176,6 @@ def test_the_board_may_know_how_much_it_takes(more):
         end(process)
 
 
-def test_a_mount_has_one_stream_of_each_direction():
+def test_a_mount_has_one_stream_in_each_direction():
     result = run("stream", TAKES, "null: --and", TAKES, "null:", status=2)
-    assert "is there twice" in result.err
+    assert "is used twice" in result.err

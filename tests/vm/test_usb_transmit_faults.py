@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What happens to a USB stream to the board when one end, or the cable, misbehaves."""
+"""Behavior of a USB stream to the board when one end, or the cable, misbehaves."""
 import signal
 import struct
 import time
@@ -12,7 +12,7 @@ from usb_transmit import MI, TAKES, send, sender, taker
 from waiting import until
 
 
-def test_a_signal_on_the_host_ends_both():
+def test_a_signal_on_the_host_ends_both_programs():
     sim()
     with gadget():
         process = taker(sink="verify:ramp")
@@ -25,7 +25,7 @@ def test_a_signal_on_the_host_ends_both():
     assert on_board.json["sinks"][0]["report"]["gaps"] == 0
 
 
-def test_a_host_program_is_killed_and_the_next_one_is_in_step():
+def test_another_host_program_is_synchronized_after_a_killed_one():
     sim()
     path = DISK / "taken.bin"
     with gadget():
@@ -60,7 +60,7 @@ def test_a_halted_endpoint_is_cleared_and_nothing_is_lost():
 
 
 @pytest.mark.parametrize("number", [0, 5, 63], ids=["the_first", "in_the_middle", "the_last"])
-def test_a_request_that_fails_is_reported_and_counted(number):
+def test_a_failed_request_is_reported_and_counted(number):
     sim()
     with gadget(fail_at=number):
         process = taker("--block-size 256Ki", sink="verify:ramp")
@@ -73,14 +73,14 @@ def test_a_request_that_fails_is_reported_and_counted(number):
 
 
 @pytest.mark.parametrize("happens", CABLE_EVENTS)
-def test_the_cable_goes_and_comes(happens):
+def test_a_new_stream_works_after_the_cable_was_unplugged(happens):
     sim()
     with gadget():
         process = taker("--block-size 256Ki", sink="null:")
         first = sender()
         happens()
         time.sleep(3)
-        # It ends with an error; or, if the interface came back immediately, it has continued.
+        # The stream ends with an error, or it has continued if the interface came back immediately.
         goes_on = first.poll() is None
         if goes_on:
             interrupt(first)
@@ -94,8 +94,9 @@ def test_the_cable_goes_and_comes(happens):
     assert on_board.gaps["certain"] + on_board.gaps["possible"] == (0 if goes_on else 1)
 
 
-def test_a_configuration_between_two_blocks_costs_nothing():
-    """The host has nothing pending that could fail: it would wait for a board that waits for it."""
+def test_a_new_configuration_between_two_blocks_loses_nothing():
+    """The host has no pending transfer that could fail. It must not wait for a board that waits for the
+    host."""
     sim()
     with gadget():
         process = taker("--block-size 256Ki", sink="verify:ramp")
@@ -109,7 +110,7 @@ def test_a_configuration_between_two_blocks_costs_nothing():
     assert on_board.json["bytes"] == 3 * MI
 
 
-def test_the_board_ends_mid_stream():
+def test_a_board_that_ends_mid_stream_ends_the_hosts_stream():
     sim()
     with gadget():
         process = taker(sink="null:")
@@ -120,15 +121,16 @@ def test_the_board_ends_mid_stream():
     assert result.status == 3 and "the board is gone" in result.err
 
 
-def test_a_board_that_leaves_before_it_has_received_the_end(tmp_path):
-    """Its controller has acknowledged every sample; its program has written none of the last ones."""
+def test_a_board_that_disappears_before_it_received_the_end_is_reported(tmp_path):
+    """The board's controller has acknowledged every sample, but its program has not written the last
+    samples."""
     sim()
     path = tmp_path / "taken.bin"
     with gadget():
         process = taker("--block-size 256Ki --blocks 2", sink=f"file:{path}")
         host = start("stream sim: pattern=ramp channels=4 rate=64k usb: wait=30s --bytes 768Ki --block-size 256Ki --json")
         until(lambda: path.exists() and path.stat().st_size >= MI // 4)
-        time.sleep(0.2)  # both its blocks are requested again
+        time.sleep(0.2)  # both of the board's blocks are requested again
         process.send_signal(signal.SIGSTOP)
         until(lambda: int(udc("bytes")) >= 3 * (MI // 4 + 100))
         time.sleep(0.5)
@@ -140,7 +142,7 @@ def test_a_board_that_leaves_before_it_has_received_the_end(tmp_path):
     assert "went away before it had received the end" in str(result.json["route"]), result.out
 
 
-def test_a_board_that_takes_nothing_for_too_long_is_given_up():
+def test_a_board_that_reads_nothing_until_the_deadline_is_an_error():
     with gadget():
         process = taker(sink="null: stall_at=1 stall_for=40s")
         result = send("--timeout 1s", state=3, timeout=60)
@@ -149,13 +151,13 @@ def test_a_board_that_takes_nothing_for_too_long_is_given_up():
         process.communicate()
 
 
-def test_no_host_comes():
+def test_a_missing_host_is_an_error():
     with gadget():
         result = run("stream", TAKES, "wait=2s null: --timeout 1s", status=3)
-    assert "no program there has begun to send" in result.err or "no host" in result.err
+    assert "no program on the host has begun to send" in result.err or "no host" in result.err
 
 
-def test_a_signal_ends_the_wait():
+def test_a_signal_ends_the_wait_for_a_host():
     with gadget():
         process = taker(sink="null:")
         until_streamed_through()

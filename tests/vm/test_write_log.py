@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The power fails at any flush of a recording's disk: what is on it then can be repaired, is a prefix of the
-recording, and has what was synced before."""
+"""The power can fail at any flush of a recording's disk. The data on the disk can then be repaired, are a
+prefix of the recording, and include everything that was synced before."""
 import counts
 import pytest
 from conftest import ADC, run, sim
@@ -16,7 +16,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("name", WAYS)
-def test_a_recording_is_valid_whenever_the_power_goes(tmp_path, name):
+def test_a_recording_is_valid_whenever_the_power_fails(tmp_path, name):
     sim(rate=400_000)  # 3.2 MB/s
     disk = LoggedDisk(tmp_path / "logged")
     file = disk.folder / name
@@ -26,7 +26,7 @@ def test_a_recording_is_valid_whenever_the_power_goes(tmp_path, name):
         sizes, seen = [], 0
         for place in disk.points(counts.FLUSHES):
             if not file.exists():
-                assert not sizes, f"at {place:.2f} of the log it is gone"
+                assert not sizes, f"the file is missing at {place:.2f} of the log"
                 continue
             seen += 1
             if not run("verify", file, "--json", status=None).json["ok"]:
@@ -34,9 +34,9 @@ def test_a_recording_is_valid_whenever_the_power_goes(tmp_path, name):
             report = run("verify", "--pattern", "ramp", file, "--json").json
             assert report["ok"] and report["bytes"] <= BYTES, report
             sizes.append(report["bytes"])
-        assert seen > counts.FLUSHES // 3, "it came into being late"
-        assert sizes == sorted(sizes), "what was safe before is lost again"
+        assert seen > counts.FLUSHES // 3, "the file was created late"
+        assert sizes == sorted(sizes), "data that were synced earlier are lost"
         assert sizes[-1] == BYTES
-        assert len(set(sizes)) > 2, "nothing was safe before the end"
+        assert len(set(sizes)) > 2, "nothing was synced before the end"
     finally:
         disk.remove()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Gadget and host in one guest: what the tests of USB share."""
+"""Shared by the tests of USB, which run the gadget and its host in one guest."""
 import contextlib
 import ctypes
 import fcntl
@@ -30,7 +30,7 @@ BULK = 0xc0185502  # _IOWR('U', 2, struct usbdevfs_bulktransfer)
 
 
 def udc(name, value=None):
-    """Reads or writes one of the gadget controller's knobs."""
+    """Reads or writes one of the gadget controller's settings."""
     if value is None:
         return (KNOBS / name).read_text().strip()
     (KNOBS / name).write_text(str(value))
@@ -43,7 +43,7 @@ def status():
 
 
 def left_behind():
-    """What a removed gadget must not leave behind."""
+    """Returns the objects that a removed gadget must not leave behind."""
     mounts = [line for line in pathlib.Path("/proc/mounts").read_text().splitlines()
               if " functionfs " in line]
     notes = [path.name for path in RUN.glob("gadget-*")] if RUN.exists() else []
@@ -52,14 +52,14 @@ def left_behind():
 
 @contextlib.contextmanager
 def gadget(*options, **parameters):
-    """A gadget that is up, on a controller with these parameters."""
+    """Sets up a gadget on a controller with these parameters."""
     subprocess.run(["udc-load", *(f"{key}={value}" for key, value in parameters.items())], check=True)
     run("gadget up", *options)
     try:
         yield
     finally:
         run("gadget down")
-        deadline = time.monotonic() + 10  # FunctionFS frees its requests from a work queue
+        deadline = time.monotonic() + 10  # a work queue frees the requests of FunctionFS
         while left_behind() and time.monotonic() < deadline:
             time.sleep(0.05)
     assert left_behind() == []
@@ -71,7 +71,7 @@ def board(*words, source="iio:iios-sim-adc", options=(), **more):
 
 
 def host(*words, source="usb:", timeout=120, state=0):
-    """Runs the host's program to its end."""
+    """Runs the host's program until it ends."""
     return run("stream", source, "wait=30s", *words, "--json", timeout=timeout, status=state)
 
 
@@ -82,7 +82,7 @@ def end(process, timeout=60, state=0):
 
 
 def host_device():
-    """The host's sysfs folder of the board."""
+    """Returns the board's sysfs folder on the host."""
     for path in pathlib.Path("/sys/bus/usb/devices").glob("*/idProduct"):
         if path.read_text().strip() == "0104":
             return path.parent
@@ -90,13 +90,14 @@ def host_device():
 
 
 def configured():
-    """The same once it has interfaces; before that a kernel has none to claim."""
+    """Returns the board's sysfs folder once the board is configured. Before that, there are no interfaces to
+    claim."""
     folder = host_device()
     return folder if folder and (folder / "bConfigurationValue").read_text().strip() else None
 
 
 def endpoints_in():
-    """The addresses of the board's IN endpoints, in the order of their descriptors."""
+    """Returns the addresses of the board's IN endpoints, in the order of their descriptors."""
     found, data = [], (host_device() / "descriptors").read_bytes()
     while data:
         if data[1] == 5 and data[2] & 0x80:
@@ -106,7 +107,7 @@ def endpoints_in():
 
 
 class Request:
-    """Control requests to the board, by hand."""
+    """Sends raw control requests to the board."""
 
     def __enter__(self):
         folder = until(configured, "the board's configuration")
@@ -119,14 +120,15 @@ class Request:
         self.device.close()
 
     def __call__(self, kind, request, value, length):
-        """Whether it was answered, and not by STALL."""
+        """Sends a request, and returns whether the answer was not a STALL."""
         try:
             return self.send(kind, request, value, 0, bytes(length))
         except OSError as error:
             raise AssertionError(f"request {request} of kind {kind:#x}, value {value}: {error}") from error
 
     def send(self, kind, request, value, index, data, timeout=10000):
-        """The same of any request, which brings as many bytes as it sends; `timeout` in ms."""
+        """Sends any request, whose answer can be as long as `data`; `timeout` is in ms. Returns whether the
+        answer was not a STALL."""
         answer = ctypes.create_string_buffer(data, max(len(data), 1))
         words = bytearray(struct.pack("BBHHHIP", kind, request, value, index, len(data), timeout,
                                       ctypes.addressof(answer)))
@@ -138,7 +140,7 @@ class Request:
         return True
 
     def read(self, endpoint, length, timeout=10000):
-        """One transfer of a bulk endpoint."""
+        """Reads one transfer of a bulk endpoint."""
         data = ctypes.create_string_buffer(length)
         transfer = bytearray(struct.pack("IIIP", endpoint, length, timeout, ctypes.addressof(data)))
         got = fcntl.ioctl(self.device, BULK, transfer)
@@ -146,28 +148,28 @@ class Request:
 
 
 def ask_for_stream():
-    """START, as a host's program that then reads nothing."""
+    """Sends START like a host program, but reads nothing."""
     with Request() as request:
         until(lambda: request(0xc1, 2, 0, 12))
 
 
 def until_streamed_through():
-    """Until a program on the board has bound the gadget."""
+    """Waits until a program on the board has bound the gadget."""
     until(lambda: status()["gadgets"][0]["bound"])
 
 
 def transfers():
-    """How many the board has queued."""
+    """Returns the number of transfers that the board has queued."""
     return int(udc("sg_requests"))
 
 
 def moved():
-    """Bytes that have gone over the cable, either way."""
+    """Returns the number of bytes that have passed over the cable in either direction."""
     return int(udc("bytes"))
 
 
 def listener(*words):
-    """A program on the host that has got some blocks, and wants more."""
+    """Starts a program on the host, and returns it when it has received some blocks and continues."""
     before = transfers()
     process = start("stream usb: wait=30s", *words, "--json")
     until(lambda: transfers() > before + 40 or process.poll() is not None, "a few blocks")
@@ -176,7 +178,7 @@ def listener(*words):
 
 
 def held_by(process):
-    """Open files and resident KiB."""
+    """Returns the process's number of open files and its resident KiB."""
     folder = pathlib.Path("/proc") / str(process.pid)
     resident = re.search(r"VmRSS:\s+(\d+)", (folder / "status").read_text())
     return len(list((folder / "fd").iterdir())), int(resident.group(1))

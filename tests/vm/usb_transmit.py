@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A board that takes and a host that sends: what the tests of the transmit direction share."""
+"""Shared by the tests of the transmit direction, in which a board receives and a host sends."""
 from conftest import DAC, interrupt, knob, run, start
 from playing import count, no_gap
 from usb import FFS, end, moved, udc
@@ -11,20 +11,20 @@ RAMP = "sim: pattern=ramp channels=4 rate=0"
 
 
 def taker(*words, sink=f"iio:{DAC}", options="", **more):
-    """Starts the board's program, which takes what the host sends."""
+    """Starts the board's program, which receives the host's samples."""
     return start("stream", TAKES, options, sink, *words, "--json", **more)
 
 
 def send(*words, source=RAMP, timeout=120, state=0):
-    """Runs the host's program to its end."""
+    """Runs the host's program until it ends."""
     return run("stream", source, "usb: wait=30s", *words, "--json", timeout=timeout, status=state)
 
 
 def sender(*words, source=RAMP):
-    """A program on the host that is in the middle of its stream.
+    """Starts a program on the host, and returns it in the middle of its stream.
 
-    Its rate is 60 MB/s in a guest on a quiet machine. Without a limit on its bytes it is still sending when a
-    slow guest takes the next step of the test."""
+    Its rate is 60 MB/s in a guest on a quiet machine. The number of its bytes has no limit, so it still sends
+    when a slow guest performs the next step of the test."""
     process = start("stream", source, "usb: wait=30s", *words, "--json")
     until(lambda: int(udc("bytes")) > 2 * MI or process.poll() is not None)
     assert process.poll() is None, process.communicate()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a board's headers say of its losses, against what its samples say: a ramp, whose words count."""
+"""Compares the losses in a board's headers with its samples, which are a ramp of counting words."""
 import struct
 
 HEADER = struct.Struct("<IHHIIQQqIIIIqqQQIII")  # docs/usb-protocol.md
@@ -9,10 +9,10 @@ NOT_EXACT, NO_LOSS = 2, 255
 class Account:
     def __init__(self):
         self.position, self.begin, self.next = 0, None, None
-        self.found, self.told = [], []  # (position, samples); (first place, last place, at least, at most)
+        self.found, self.told = [], []  # (position, samples); (first place, last place, least, most)
 
     def block(self, header, data):
-        """Adds one that has come."""
+        """Adds a received block."""
         (_, _, _, _, flags, _, index, _, _, valid, evidence, _,
          earliest, latest, least, most, *_) = HEADER.unpack_from(header)
         words = struct.unpack_from(f"<{valid // 8}Q", data)
@@ -20,7 +20,7 @@ class Account:
             self.told.append((self.position + earliest, self.position + latest, least, most))
         if self.begin is None:
             self.begin, self.next = words[0] - index, words[0]
-        assert flags & NOT_EXACT or words[0] - index == self.begin, "an exact index is the ramp's"
+        assert flags & NOT_EXACT or words[0] - index == self.begin, "an exact index differs from the ramp"
         for place, word in enumerate(words, self.position):
             assert word >= self.next, f"sample {place} is {word}, after {self.next - 1}"
             if word != self.next:
@@ -29,8 +29,8 @@ class Account:
         self.position += len(words)
 
     def check(self):
-        """Each loss is where a header says, and is as large."""
-        groups = []  # of intervals that overlap: they share what is found there
+        """Checks that each loss is in the place and within the bounds of a header."""
+        groups = []  # overlapping intervals share the losses found in them
         for first, last, least, most in sorted(self.told):
             if groups and first <= groups[-1][1]:
                 group = groups[-1]
@@ -39,8 +39,8 @@ class Account:
                 groups.append([first, last, least, most])
         for place, lost in self.found:
             assert any(first <= place <= last for first, last, *_ in groups), \
-                f"{lost} samples are missing before {place}, and no header says so: {self.told}"
+                f"{lost} samples are missing before {place}, and no header reports it: {self.told}"
         for first, last, least, most in groups:
             lost = sum(lost for place, lost in self.found if first <= place <= last)
-            assert lost <= most, f"{lost} samples are missing, {most} at most are said to be"
-            assert lost >= least or last > self.position, f"{lost} samples are missing, {least} at least are said to be"
+            assert lost <= most, f"{lost} missing, but at most {most} reported"
+            assert lost >= least or last > self.position, f"{lost} missing, but at least {least} reported"

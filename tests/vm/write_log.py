@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""A disk that remembers each write in the order in which it was made safe, and what it would have held
-had the power gone at any time between.
+"""A disk that records each write in the order in which it was made durable, and that can reproduce its
+content at any time of a power failure.
 
-The kernel's dm-log-writes keeps the log (Documentation/admin-guide/device-mapper/log-writes.rst); its format is
-little-endian, in sectors: a superblock {magic, version, entries, bytes of a sector}, then for each entry one
-sector with {sector, sectors, flags, bytes of data} and, but for discards, the data in the sectors after it.
+The kernel's dm-log-writes keeps the log (Documentation/admin-guide/device-mapper/log-writes.rst). Its format
+is little-endian, in sectors: a superblock {magic, version, entries, bytes of a sector}, then for each entry
+one sector with {sector, sectors, flags, bytes of data}, followed by the sectors of the data, except for
+discards.
 """
 import pathlib
 import struct
@@ -17,7 +18,8 @@ FLUSH, FUA, DISCARD, MARK = 1, 2, 4, 8
 
 
 class LoggedDisk:
-    """An ext4 of `megabytes` at `folder` while a `with` statement lives; then `points()` can be asked for."""
+    """An ext4 file system of `megabytes` at `folder`, inside a `with` statement. After that, `points()` is
+    available."""
 
     def __init__(self, folder, megabytes=64, name="iios-logged"):
         self.folder, self.name = pathlib.Path(folder), name
@@ -46,7 +48,7 @@ class LoggedDisk:
             command("losetup", "-d", loop, check=False)
 
     def entries(self):
-        """(offset on the disk, flags, data) of each write, in bytes."""
+        """Yields (offset on the disk, flags, data) of each write, in bytes."""
         with open(self.log, "rb") as log:
             magic, version, count, sector = struct.unpack("<QQQI", log.read(28))
             assert (magic, version) == (MAGIC, 1)
@@ -60,15 +62,15 @@ class LoggedDisk:
                 at += sector + len(data)
 
     def points(self, most):
-        """The disk as it was at up to `most` of its flushes, evenly spaced, the last one among them: each an
-        image mounted at `folder`, with its position in the log (0 to 1)."""
+        """Yields up to `most` of the disk's states at its flushes, evenly spaced and including the last one.
+        Each is mounted at `folder` as an image; the value is its position in the log (0 to 1)."""
         ends = [number for number, (_, flags, _) in enumerate(self.entries(), 1) if flags & (FLUSH | FUA)]
         assert len(ends) > 3, "nothing was ever flushed"
         chosen = {ends[round(i * (len(ends) - 1) / (most - 1))] for i in range(most)}
         point = self.before.with_suffix(".point")
         with open(self.before, "r+b") as disk:
             for number, (where, flags, data) in enumerate(self.entries(), 1):
-                assert not flags & DISCARD, "a discard: mount without it"
+                assert not flags & DISCARD, "the file system discarded sectors: mount it without discard"
                 disk.seek(where)
                 disk.write(data)
                 if number not in chosen:

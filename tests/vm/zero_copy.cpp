@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Sends what a source captures over TCP, in place:
+// Sends the samples of a source over TCP, in place:
 //
 //     lab-zero-copy ADDRESS PORT SAMPLES kept|early SOURCE
 //
-// kept: a block goes back to the source when the kernel has done with it, and the next one is not
-// sent before; early: as soon as it is queued, which overwrites what has not been sent. Prints why
-// it copied, or "in place".
+// kept: a block returns to the source when the kernel has finished with it, and the next block is
+// not sent earlier. early: a block returns as soon as it is queued, which overwrites data that have
+// not been sent. Prints "in place", or the reason for copying.
 #include "sys/network/zero_copy.hpp"
 
 #include "iio_stream/error.hpp"
