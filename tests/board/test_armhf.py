@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""A 32-bit ARM guest (script/vm --arch armhf), as Pluto, ZedBoard and Red Pitaya are: Debian's kernel with DMABUFs, and
-the same kernel with the blocks of Analog Devices' kernels.
+"""Tests a 32-bit ARM guest (script/vm --arch armhf), which resembles the Pluto, the ZedBoard and the Red
+Pitaya. It runs Debian's kernel with DMABUFs, and the same kernel with the blocks of Analog Devices' kernels.
 
-The programs are those of script/cross armhf, and its one-file program, which has no library beside it on a board."""
+`script/cross armhf` builds the programs, including the one-file program, which needs no other library of ours
+on a board."""
 import hashlib
 import json
 import pathlib
@@ -19,18 +20,20 @@ import armhf  # noqa: E402
 import counts  # noqa: E402
 import kernel  # noqa: E402
 
-pytestmark = [pytest.mark.skipif(not counts.FULL, reason="an emulated machine, and cross-built programs: with --full"),
+pytestmark = [pytest.mark.skipif(not counts.FULL, reason="needs --full, emulation and cross-built programs"),
               pytest.mark.timeout(3600)]
 
 RECORDED = 16 << 20  # bytes
-# The first is more than the device's blocks hold together, the second less than they have to hold before it is enabled.
+# The first is more than all blocks of the device hold, the second less than they must hold before the device
+# is enabled.
 PLAYED = (80 << 20, 8 << 20)
 SAMPLE = 8  # bytes: four channels of 16 bits
 MEMORY = 700  # MB
 OPTION = "CONFIG_IIO_DMA_BUF_MMAP_LEGACY"
 COUNTERS = "delivered check_gaps check_repeats mismatches underflows"
 
-# Each answer begins with its own header line. The program is that of the guest's PATH, or else comes by stdin.
+# Each answer begins with its own header line. The program is found in the guest's PATH or comes through
+# stdin.
 SCRIPT = f"""
 part() {{ printf '\\n== %s\\n' "$1"; }}
 counters() {{ for name in {COUNTERS}; do echo $name $(cat /sys/kernel/debug/iios-sim/iios-sim-dac/$name); done; }}
@@ -58,7 +61,7 @@ def run(*command, **options):
 
 
 def boot(program, *options, **more):
-    """The output of each part of the script."""
+    """Returns {part of the script: its output}."""
     out = run(ROOT / "script" / "vm", "--arch", "armhf", "--memory", MEMORY, *options, "--",
               "sh", "-euc", f"PROGRAM={program}\n{SCRIPT}", **more)
     parts = re.split(r"^== (\w+)\n", out, flags=re.M)
@@ -84,11 +87,11 @@ def blocks(one_file):
 
 @pytest.fixture(params=["dmabufs", "blocks"])
 def guest(request):
-    """(the guest's answers, the path of a stream there)"""
+    """Returns the guest's answers, and the mechanism that its streams must use."""
     return request.getfixturevalue(request.param), {"dmabufs": "dmabuf", "blocks": "mmap"}[request.param]
 
 
-def test_a_recording_has_every_sample_in_place(guest):
+def test_a_recording_contains_every_sample_in_order(guest):
     answers, path = guest
     assert answers["machine"] == "armv7l"
     summary, verified = json.loads(answers["record"]), json.loads(answers["verify"])
@@ -119,7 +122,7 @@ def checks(answers):
     return {check["name"]: check for check in json.loads(answers["doctor"])["checks"]}
 
 
-def test_doctor_names_no_fix_that_does_not_work_there(guest):
+def test_doctor_suggests_no_fix_that_does_not_work_on_this_machine(guest):
     found = checks(guest[0])
     fixes = " ".join(check["fix"] or "" for check in found.values())
     assert "amd64" not in fixes and "modprobe" not in fixes
@@ -130,12 +133,12 @@ def test_doctor_accepts_a_kernel_with_dmabufs(dmabufs):
     assert checks(dmabufs)["kernel"]["ok"]
 
 
-def test_doctor_names_the_option_that_takes_the_dmabufs_away(blocks):
+def test_doctor_names_the_kernel_option_that_removes_dmabufs(blocks):
     kernel_check = checks(blocks)["kernel"]
     assert kernel_check["ok"] and OPTION in kernel_check["detail"] and "docs/kernels.md" in kernel_check["detail"]
 
 
-def test_a_stream_that_lacks_memory_for_descriptors_names_the_remedy():
+def test_a_lack_of_memory_for_descriptors_is_reported_with_a_remedy():
     script = """iio-stream stream iio:iios-sim-adc null: --bytes 128Mi --json >/tmp/capture
 iio-stream stream sim: pattern=ramp channels=4 rate=0 iio:iios-sim-dac --bytes 80Mi --json >/tmp/playback || true
 cat /tmp/capture /tmp/playback"""
@@ -145,7 +148,7 @@ cat /tmp/capture /tmp/playback"""
     assert playback["error"]["name"] == "ENOMEM" and "coherent_pool=" in playback["error"]["hint"]
 
 
-def test_the_structures_of_32_bit_programs_are_the_kernels():
+def test_structures_of_32_bit_programs_match_the_kernel_headers():
     headers = kernel.kernel("6.12", armhf.Machine()) / "headers" / "src"
     defines = []
     for name, path in ("IIO", "iio/buffer.h"), ("FFS", "usb/functionfs.h"), ("URING", "io_uring.h"):
@@ -153,7 +156,8 @@ def test_the_structures_of_32_bit_programs_are_the_kernels():
         defines.append(f'-D{name}_HEADER="{header}"')
     compiler = [f"{armhf.TOOLS}g++", "-std=c++20", "-fsyntax-only", f"-I{ROOT / 'src'}"]
     run(*compiler, *defines, ROOT / "tests" / "uapi" / "compare.cpp")
-    # No header of Debian's has these: the number of a request includes the size of its structure.
+    # Debian's headers do not define these requests. The number of a request includes the size of its
+    # structure.
     requests = {"Alloc": 0xC01069A0, "Free": 0x69A1, "Query": 0xC02069A2, "Enqueue": 0xC02069A3, "Dequeue": 0xC02069A4}
     source = '#include "uapi/iio_blocks.hpp"\n' + "".join(
         f"static_assert(iio_stream::uapi::kIioBlock{name} == {number:#x});\n" for name, number in requests.items())

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""A board as its user has it: script/board's disk, booted on the emulated ZCU102 with Debian's own kernel.
+"""Tests a board as its user gets it: the disk image that script/board makes, booted on the emulated ZCU102
+with Debian's own kernel.
 
-What a user does there, without root, in one boot; in a second one what root does: the packages are upgraded while
-they stream. The guest's whole logs are kept in build/board."""
+One boot does what a user does without root. A second boot does what root does: it upgrades the packages while
+they stream. The guest's complete logs are kept in build/board."""
 import base64
 import json
 import os
@@ -17,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 import counts  # noqa: E402
 
-pytestmark = [pytest.mark.skipif(not counts.FULL or os.geteuid() != 0, reason="half an hour, as root: with --full"),
+pytestmark = [pytest.mark.skipif(not counts.FULL or os.geteuid() != 0, reason="needs --full and root; takes half an hour"),
               pytest.mark.timeout(7200)]
 
 IMAGE = ROOT / "build" / "board-bookworm.ext4"
@@ -71,7 +72,7 @@ def run(*command, **options):
 
 
 def boot(image, user, script):
-    """What each part of the script said."""
+    """Returns {part of the script: its output}."""
     said = run(ROOT / "script" / "vm", "--arch", "zcu102", "--sim", "adcs=2", "--root", image, "--user", user,
                "--log", LOGS / f"{user}.log", "--timeout", 3000, "--", "sh", "-euc", script)
     (LOGS / f"{user}.txt").write_text(said)
@@ -80,7 +81,7 @@ def boot(image, user, script):
 
 
 def upgraded(folder):
-    """The same packages, of a later version."""
+    """Yields the same packages with a later version."""
     for package in sorted(PACKAGES.glob("*_arm64.deb")) + sorted(PACKAGES.glob("*_all.deb")):
         if "dbgsym" in package.name or package.name.startswith("iio-stream-doc"):
             continue
@@ -116,7 +117,7 @@ def root(image, user):
     return boot(image, "root", AS_ROOT)
 
 
-def test_python_has_its_first_block_without_root(user):
+def test_python_reads_its_first_block_without_root(user):
     assert user["first"] == "(1000, 4)"
     assert "plugdev" in user["groups"].split() and "root" not in user["groups"].split()
 
@@ -127,33 +128,34 @@ def test_the_examples_run(user):
     assert "dBFS" in user["spectrum"]
 
 
-def test_a_recording_is_written_without_a_copy_and_each_sample_is_in_place(user):
+def test_a_recording_is_made_without_copies_and_contains_every_sample_in_order(user):
     record, verify = json.loads(user["record"]), json.loads(user["verify"])
     assert record["copies"] == 0 and record["error"] is None
     assert verify["error"] is None and verify["samples"] == (64 << 20) // 8
 
 
-def test_the_command_saves_a_picture(user):
+def test_the_viewer_saves_a_picture(user):
     picture = base64.b64decode(user["picture"].splitlines()[-1])
     (LOGS / "a.png").write_bytes(picture)
     assert picture.startswith(b"\x89PNG") and len(picture) > 10_000
 
 
-def test_doctor_misses_nothing_that_a_package_could_provide(user):
+def test_no_failed_check_of_doctor_can_be_fixed_by_a_package(user):
     lacking = [check for check in json.loads(user["doctor"])["checks"] if not check["ok"]]
     assert not [check for check in lacking if "apt" in (check["fix"] or "")], lacking
 
 
-def test_the_units_stream_to_usb_from_boot_on(user):
+def test_the_units_stream_to_usb_after_boot(user):
     assert user["units"].split() == ["active", "active"]
     assert json.loads(user["usb"])["error"] is None
     assert json.loads(user["usb_verify"])["error"] is None
 
 
-def test_the_journal_has_no_complaints(user, root):
+def test_the_journal_contains_no_warnings(user, root):
     for part in (user, root):
         said = [line for line in part["journal"].splitlines() if "iio" in line.lower()]
-        assert [line for line in said if "taints kernel" not in line] == [], part["journal"]  # the simulator does
+        # The simulator taints the kernel.
+        assert [line for line in said if "taints kernel" not in line] == [], part["journal"]
 
 
 def test_everything_works_after_a_reboot(root):
@@ -161,7 +163,7 @@ def test_everything_works_after_a_reboot(root):
     assert root["units"].split() == ["active", "active"]
 
 
-def test_an_upgrade_costs_a_stream_nothing(root):
+def test_an_upgrade_does_not_disturb_a_stream(root):
     assert root["units_after"].split() == ["active", "active"]
     for line in root["versions"].splitlines():
         name, version, state = line.split()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""`iio-stream serve` on the emulated ZCU102, whose network card (Linux's macb) has scatter-gather, and a client outside.
+"""Tests `iio-stream serve` on the emulated ZCU102, whose network card (Linux's macb) has scatter-gather, with
+a client on the host.
 
-The programs are those of script/cross arm64."""
+`script/cross arm64` builds the programs."""
 import json
 import pathlib
 import re
@@ -17,11 +18,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 import counts  # noqa: E402
 
-pytestmark = [pytest.mark.skipif(not counts.FULL, reason="an emulated board: with --full"), pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.skipif(not counts.FULL, reason="needs --full: emulates a board"), pytest.mark.timeout(1800)]
 
 SIZE = 16 << 20  # bytes that the client reads
 PIECE = 1 << 20
-SECONDS = 120    # that the server serves, the board's start not included
+SECONDS = 120    # how long the server runs, not including the board's boot
 
 
 def free_port():
@@ -30,7 +31,8 @@ def free_port():
 
 
 def connected(port, board):
-    """A connection to the server; what is there before it is refused or ends without an answer."""
+    """Returns a connection to the server. Before the server listens, a connection is refused or closed
+    without an answer."""
     while board.poll() is None:
         try:
             line = socket.create_connection(("127.0.0.1", port), timeout=60)
@@ -44,7 +46,7 @@ def connected(port, board):
 
 
 def samples(line, answers):
-    """What READBUF gives of the simulator's ADC, all four channels."""
+    """Returns the samples that READBUF yields from all four channels of the simulator's ADC."""
     line.sendall(b"PRINT\r\n")
     xml = answers.read(int(answers.readline()) + 1).decode()
     adc = re.search(r'<device id="(iio:device\d+)" name="iios-sim-adc"', xml)[1]
@@ -67,7 +69,7 @@ def samples(line, answers):
 
 
 @pytest.mark.parametrize("way,mechanism,copies", [("auto", "send in place", 0), ("copy", "send", 1)])
-def test_the_card_sends_the_blocks_in_place(way, mechanism, copies):
+def test_the_blocks_are_sent_in_place_or_copied_as_requested(way, mechanism, copies):
     port = free_port()
     with subprocess.Popen([ROOT / "script" / "vm", "--arch", "zcu102", "--sim", "rate=100000", "--forward", str(port), "--",
                            "iio-stream", "serve", "--listen", "*", "--send", way, "--json", "--duration", f"{SECONDS}s"],
