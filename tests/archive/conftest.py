@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of this folder share: the store, and where modules of other folders are."""
+"""Provides an S3 store for the tests of this folder, and makes modules of other folders importable."""
 import logging
 import pathlib
 import sys
@@ -9,12 +9,12 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "python"), str(ROOT / "build" / "python")]
 
-logging.getLogger("werkzeug").setLevel(logging.ERROR)  # a line for each request
+logging.getLogger("werkzeug").setLevel(logging.ERROR)  # it logs a line for each request
 
 
 @pytest.fixture(scope="session")
 def store():
-    """moto's server with a bucket named board."""
+    """Runs moto's server with a bucket named board."""
     import s3fs
     from s3_server import serving
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A board of the lab with a network card to a store on this machine."""
+"""Boots a board of the lab with a network card that reaches a store on this machine."""
 import pathlib
 import shlex
 import subprocess
@@ -20,7 +20,7 @@ export AWS_DEFAULT_REGION=us-east-1 AWS_ENDPOINT_URL={url}
 
 
 def boot(store, script, *options):
-    """What the board's programs print, and their status; a power cut is 97."""
+    """Returns the output and the status of the board's programs. The status is 97 after a power cut."""
     network = NETWORK.format(key=KEY, secret=shlex.quote(SECRET), url=store.url.replace(HERE, THERE))
     line = [ROOT / "script/vm", "--net", "host", "--timeout", "3000", *options]
     done = subprocess.run([*line, "--", "sh", "-c", network + script], capture_output=True, text=True,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What `archive=` costs the stream: no instruction and no sample.
+"""Tests that `archive=` costs the stream no instruction and no sample.
 
-A board of the lab whose time counts instructions records into parts, without and with `archive=` in turn,
-without and with hash=end. Its ADC makes 32 MB/s, more than its one processor can upload, so that it is
-never done with that while samples flow.
+A board of the lab whose clock counts instructions makes recordings in parts, alternately without and with
+`archive=`, and without and with hash=end. Its ADC produces 32 MB/s, more than its single processor can
+upload, so the upload is always behind while samples flow.
 """
 import json
 import statistics
@@ -13,22 +13,26 @@ import counts
 import numpy as np
 import pytest
 
-s3fs = pytest.importorskip("s3fs", reason="script/test has it in build/venv")
-pytest.importorskip("moto.server", reason="script/test has it in build/venv")
+s3fs = pytest.importorskip("s3fs", reason="needs s3fs, which script/test installs")
+pytest.importorskip("moto.server", reason="needs moto, which script/test installs")
 from networked_board import ROOT, boot  # noqa: E402
 
 pytestmark = pytest.mark.timeout(3600 if counts.FULL else 600)
 
 BYTES, TIMES, LIMIT = counts.ARCHIVE_COST
 PART, RATE, SAMPLE, GIB = BYTES // 16, 4_000_000, 8, 1 << 30
-# A disk that a busy machine keeps waiting costs this guest time, and the blocks last for a second. A stream
-# that waited for the upload would be behind by more.
+# The guest's clock continues while the guest waits for its disk, which a busy machine can delay
+# (docs/lab-findings.md). The blocks bridge one second of that. A stream that waited for the upload would fall
+# behind by more.
 BLOCKS = "--block-size 1Mi --blocks 32"
-STAMP = 4096  # bytes from one of the simulator's stamps to the next
-UNSEEN = 10_000_000  # instructions of a process: its last ones, and those of what lives for less than a look
+STAMP = 4096  # bytes between two stamps of the simulator
+# The instructions of a process that are not counted for any thread: those at its end, and those of threads
+# that live for less than a polling interval.
+UNSEEN = 10_000_000
 HASHES = ["off", "end"]
 
-# What arrives at the card is left to a thread of the kernel, or is counted to whichever it interrupts.
+# With `threaded`, a thread of the kernel handles what arrives at the card. Otherwise its cost would count for
+# whichever thread it interrupts.
 RECORDINGS = """
 echo 1 >/sys/class/net/$card/threaded
 for number in $(seq {times}); do for archived in '' "s3://board/$number"; do for hash in {hashes}; do
@@ -42,7 +46,8 @@ done; done; done
 
 
 class Recording:
-    """One, as tests/archive/thread_costs.py tells it; costs are million instructions per GiB."""
+    """One recording as tests/archive/thread_costs.py reports it. Costs are in million instructions per
+    GiB."""
 
     def __init__(self, told, hashed):
         self.told, self.summary = told, told["summary"]
@@ -53,7 +58,7 @@ class Recording:
         self.archive = self.summary["sinks"][0]["report"].get("archive")
         self.main = told["threads"][0]["whole"]
         self.unseen = told["whole"] - sum(one["whole"] for one in told["threads"])
-        # Hash and upload lag behind where the processor is busy: what they do later counts, too.
+        # Hash and upload lag behind on a busy processor, so what they do after the window counts as well.
         late = {"hash": sum(one["whole"] for one in self.hash), "card": told["card"],
                 "upload": sum(one["whole"] for one in self.upload)}
         self.costs = {name: spent / BYTES * GIB / 1e6 for name, spent in late.items()}
@@ -62,7 +67,7 @@ class Recording:
 
 @pytest.fixture(scope="module")
 def recordings(store, tmp_path_factory):
-    """By hash= and whether there was an archive=."""
+    """Returns {(hash=, whether archive= was set): recordings}."""
     script = RECORDINGS.format(times=TIMES, hashes=" ".join(HASHES), blocks=BLOCKS, bytes=BYTES, part=PART)
     done = boot(store, script, "--icount", "--sim", f"pattern=stamp,check=none,rate={RATE}",
                 "--disk", f"{tmp_path_factory.mktemp('disk') / 'disk'}:2Gi")
@@ -81,7 +86,7 @@ def recordings(store, tmp_path_factory):
 
 
 @pytest.mark.parametrize("hashed", HASHES)
-def test_the_stream_spends_no_more_with_an_archive(recordings, hashed):
+def test_archiving_does_not_increase_the_cost_of_the_stream(recordings, hashed):
     without, archived = recordings[hashed, False], recordings[hashed, True]
     for name in ["stream", "hash"][:1 + (hashed == "end")]:
         ratio = (statistics.mean(one.costs[name] for one in archived)
@@ -91,13 +96,13 @@ def test_the_stream_spends_no_more_with_an_archive(recordings, hashed):
     for one in without + archived:
         assert one.unseen < UNSEEN
         assert len(one.upload) == (one in archived)
-        for upload in one.upload:  # it was at work while samples flowed
+        for upload in one.upload:  # it worked while samples flowed
             assert upload["window"] > 5 * sum(thread["window"] for thread in one.stream)
 
 
 @pytest.mark.parametrize("hashed", HASHES)
 @pytest.mark.parametrize("archived", [False, True])
-def test_nothing_is_lost(recordings, hashed, archived):
+def test_no_samples_are_lost(recordings, hashed, archived):
     for one in recordings[hashed, archived]:
         assert one.told["status"] == one.told["lost"] == 0
         assert one.summary["gaps"]["certain"] == one.summary["gaps"]["possible"] == 0
@@ -106,8 +111,8 @@ def test_nothing_is_lost(recordings, hashed, archived):
 
 
 @pytest.mark.parametrize("hashed", HASHES)
-def test_all_has_arrived(recordings, hashed):
-    """The simulator's stamps are in the store, each in its place, and the rest is as the hashes say."""
+def test_the_store_contains_every_sample(recordings, hashed):
+    """Checks that each stamp of the simulator is in its place in the store, and that the hashes match."""
     files = s3fs.S3FileSystem(skip_instance_cache=True)
     for number, one in enumerate(recordings[hashed, True], 1):
         place = f"board/{number}{hashed}"

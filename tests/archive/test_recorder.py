@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""A board of the lab records into a store on this machine, on a disk that has no room for all of it.
+"""Tests a board of the lab that records into a store on this machine, with a disk that is too small for the
+whole recording.
 
-The store is moto's, behind a network card; the networks, stores and recorders of these tests fail half-way.
-What is in the store at the end, read by s3fs, our Python and PyPI's sigmf, is compared with the ADC's ramp.
+moto provides the store, which the board reaches through a network card. The networks, stores and recorders of
+these tests fail midway. At the end, s3fs, our Python package and PyPI's sigmf read the store, and the tests
+compare the data with the ADC's ramp.
 """
 import hashlib
 import itertools
@@ -15,8 +17,8 @@ import counts
 import numpy as np
 import pytest
 
-s3fs = pytest.importorskip("s3fs", reason="script/test has it in build/venv")
-pytest.importorskip("moto.server", reason="script/test has it in build/venv")
+s3fs = pytest.importorskip("s3fs", reason="needs s3fs, which script/test installs")
+pytest.importorskip("moto.server", reason="needs moto, which script/test installs")
 import sigmf  # noqa: E402
 from networked_board import ROOT, boot  # noqa: E402
 
@@ -27,7 +29,7 @@ pytestmark = pytest.mark.timeout(3600 if counts.FULL else 600)
 SAMPLE = 8  # bytes: four channels
 PART, KEPT, SOME, WHOLE, DISK, RATE = counts.ARCHIVED
 FAULTS = [None, "500 InternalError", None, "503 SlowDown", None, "stall", "change", *[None] * 25]  # in turn
-# The simulator's own count goes to stderr, to be compared with what was kept.
+# The simulator's own count goes to stderr, so that it can be compared with the stored data.
 COUNT = "echo made $(cat /sys/kernel/debug/iios-sim/iios-sim-adc/bytes) >&2"
 LEFT = "for data in /mnt/disk/*.sigmf-data; do echo left $(wc -c <$data) >&2; done"
 REST = """
@@ -35,7 +37,7 @@ for part in /mnt/disk/*.sigmf-meta; do iio-stream recover $part >&2 || [ $? = 4 
 iio-stream archive push /mnt/disk {place} --keep none >&2 || exit
 ! ls /mnt/disk | grep -E 'sigmf-(meta|data)$'
 """
-UNSYNCED = 3 << 20  # bytes: sync=1Mi, what waits for that, and the blocks that are being filled
+UNSYNCED = 3 << 20  # bytes: sync=1Mi, the data that wait for it, and the blocks that are being filled
 
 
 def record(name, place, size):
@@ -53,8 +55,9 @@ def is_ramp(words, first):
 
 
 def check_part(captures, words):
-    """The ramp is the ADC's index. The metadata have it of each sample, whatever a busy machine's ADC lost.
-    At the end of a part that was recovered the index is a lower bound, as losses were not known yet."""
+    """Checks the index of each sample. The ramp equals the ADC's index, which the metadata give for each
+    sample even if the ADC of a busy machine lost samples. At the end of a recovered part the index is a lower
+    bound, because losses were not known yet."""
     for one, following in itertools.zip_longest(captures, captures[1:]):
         part = words[one["core:sample_start"]:following and following["core:sample_start"]]
         index = np.arange(len(part), dtype="<u8") + np.uint64(one.get("core:global_index", 0))
@@ -65,8 +68,8 @@ def check_part(captures, words):
 
 
 def stored(place, tmp_path):
-    """The end of each recording in the store, by its name: all in place, once, by the bytes, our command, our
-    Python and sigmf."""
+    """Returns {recording in the store: its end}. Checks that every sample is in its place
+    exactly once: from the bytes, with our command, with our Python package, and with sigmf."""
     files = s3fs.S3FileSystem(skip_instance_cache=True)
     names = sorted(files.ls(place.removeprefix("s3://"), refresh=True))
     metadata = [name for name in names if name.endswith("-meta")]
@@ -77,7 +80,7 @@ def stored(place, tmp_path):
         first = found.get(base, 0)
         meta, data = json.loads(files.cat_file(name)), files.cat_file(name[:-4] + "data")
         words = np.frombuffer(data, "<u8")
-        told = meta["global"].get("core:sha512")  # not of a recovered one
+        told = meta["global"].get("core:sha512")  # a recovered part has none
         assert told in (None, hashlib.sha512(data).hexdigest()), name
         check_part(meta["captures"], words)
         if len(words):
@@ -112,9 +115,10 @@ def size(text):
     return int(text[:-2]) << {"Ki": 10, "Mi": 20, "Gi": 30}[text[-2:]]
 
 
-def test_more_than_the_disk_holds_is_recorded_and_the_network_is_gone_for_20_seconds(store, tmp_path):
-    """TCP alone might repeat the request that was under way up to 20 s after the network is back. The disk is full
-    then. So the connection ends while the network is gone, and the request is made again."""
+def test_a_recording_larger_than_the_disk_survives_20_seconds_without_a_network(store, tmp_path):
+    """TCP alone might wait up to 20 s after the network returns before it repeats a pending request. The disk
+    would be full by then. Therefore the connection ends while the network is down, and the request is sent
+    again."""
     requested = []
     store.faults.append(lambda environ, body: requested.append(time.monotonic()))
     cut = """(sleep 4; ip link set "$card" down; sleep 20; ip link set "$card" up) &\n"""
@@ -127,13 +131,14 @@ def test_more_than_the_disk_holds_is_recorded_and_the_network_is_gone_for_20_sec
     assert sum(numbers("left", done)) == size(KEPT) < size(DISK) < size(WHOLE)
 
 
-def test_a_store_that_fails_stalls_and_keeps_other_bytes_costs_nothing(store, tmp_path):
-    """Of the uploads of samples: 500, 503, three seconds of nothing, and a byte that is another."""
+def test_no_samples_are_lost_if_the_store_fails_stalls_or_corrupts_data(store, tmp_path):
+    """Uploads of samples get a status 500, a status 503, a stall of three seconds, and a changed byte."""
     uploads, harmed = itertools.count(), []
 
     def fault(environ, body):
         store.damage = lambda environ, body: body
-        if environ["REQUEST_METHOD"] != "PUT" or len(body) < 1 << 20:  # a part, or a piece of one
+        # Only uploads of a part, or of a piece of one, get a fault.
+        if environ["REQUEST_METHOD"] != "PUT" or len(body) < 1 << 20:
             return None
         what = FAULTS[next(uploads) % len(FAULTS)]
         harmed.append(what)
@@ -156,7 +161,7 @@ def test_a_store_that_fails_stalls_and_keeps_other_bytes_costs_nothing(store, tm
     assert stored("s3://board/faults", tmp_path) == {"a": said["samples"]} == {"a": size(SOME) // SAMPLE}
 
 
-def test_a_recorder_that_is_killed_and_started_again_loses_nothing_that_the_disk_has(store, tmp_path):
+def test_a_killed_and_restarted_recorder_loses_nothing_that_is_on_the_disk(store, tmp_path):
     place = "s3://board/killed"
     kill = f" & recorder=$!; sleep 10; {COUNT}; kill -9 $recorder; wait $recorder\n"
     script = record("a", place, WHOLE).rstrip() + kill + record("b", place, SOME) + REST.format(place=place)
@@ -167,10 +172,11 @@ def test_a_recorder_that_is_killed_and_started_again_loses_nothing_that_the_disk
     assert found["b"] == size(SOME) // SAMPLE and found["a"] * SAMPLE >= made - UNSYNCED > 0
 
 
-def test_a_power_cut_loses_nothing_that_the_disk_has(store, tmp_path):
+def test_a_power_cut_loses_nothing_that_is_on_the_disk(store, tmp_path):
     made = [0]
-    for more in range(0, 60, 10):  # until it had begun: a busy machine boots slowly
-        place = f"s3://board/power{more}"  # what an earlier try has left behind is not this one's
+    # Tries again with more time if the recording had not begun, because a busy machine boots slowly.
+    for more in range(0, 60, 10):
+        place = f"s3://board/power{more}"  # separate from what an earlier try left behind
         script = f"rm -f /mnt/disk/*.sigmf*; sync; (while sleep 0.3; do {COUNT}; done) &\n"
         script += record(f"a{more}", place, WHOLE)
         done = boot_to_record(store, script, tmp_path / "disk", "--kill-after", str(12 + more))

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What each thread of a recorder costs, on a board of the lab: thread_costs.py BYTES COMMAND...
+"""Measures the cost of each thread of a recorder on a board of the lab: thread_costs.py BYTES COMMAND...
 
-Prints JSON: what each thread has spent, in nanoseconds of the processor, with --icount instructions, user and
-kernel: as a whole, and in a window while samples flow, from an eighth to seven eighths of BYTES by the
-simulator's own count. The thread that uploads is the one that reads and writes as `idle`. `card` is what the
-kernel's own threads have spent on the network card, if it has some (`threaded`).
+Prints JSON with the processor time of each thread in nanoseconds, user and kernel (instructions with
+--icount): for the whole run, and for a window while samples flow. The window extends from an eighth to seven
+eighths of BYTES by the simulator's own count. The upload thread is the one with the I/O priority `idle`.
+`card` is the time that the kernel's own threads spent on the network card, if it has such threads
+(`threaded`).
 """
 import contextlib
 import ctypes
@@ -18,7 +19,7 @@ import time
 
 SIMULATOR = pathlib.Path("/sys/kernel/debug/iios-sim/iios-sim-adc")
 LIBC = ctypes.CDLL(None, use_errno=True)
-IOPRIO_GET, IDLE = 252, 3  # of x86-64; IOPRIO_CLASS_IDLE
+IOPRIO_GET, IDLE = 252, 3  # the number of the system call on x86-64; IOPRIO_CLASS_IDLE
 PAUSE = 0.01  # seconds
 
 
@@ -50,14 +51,14 @@ class Threads:
     def look(self):
         for task in self.tasks.iterdir():
             number = int(task.name)
-            with contextlib.suppress(OSError):  # it has ended
+            with contextlib.suppress(OSError):  # the thread has ended
                 self.spent[number] = spent(task)
                 if is_idle(number):
                     self.uploading.add(number)
 
 
 def watch(process, size):
-    """The threads, what they had spent at the window's begin and end, and the window's bytes."""
+    """Returns the threads, the time that each spent in the window, and the window's bytes."""
     threads, edges = Threads(process.pid), []
     before = count("bytes")
     while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
