@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Power cuts: QEMU is killed in the middle of recordings, its disk kept, and booted again.
+"""Tests power cuts: QEMU is killed in the middle of a recording, and its disk is booted again.
 
-One boot records until it is killed; the next repairs and checks what it left.
+One boot records until QEMU is killed. The next boot repairs and checks the files that it left behind.
 """
 import json
 import pathlib
@@ -14,14 +14,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 import counts  # noqa: E402
 
-# Twice: a recovery that is repeated changes nothing.
+# Recovers twice: a repeated recovery changes nothing.
 REPAIR = """
-iio-stream recover /mnt/disk/{last} >&2 || [ $? = 4 ] || exit  # 4: it lacks its end
+iio-stream recover /mnt/disk/{last} >&2 || [ $? = 4 ] || exit  # 4: its end is missing
 iio-stream recover /mnt/disk/{last} >&2 || exit
 iio-stream verify --pattern ramp /mnt/disk/{last} --json || exit
 rm /mnt/disk/{last_files}
 """
-# The simulator's own counts go to stderr, to be compared with what was found on the disk.
+# The simulator's own counts go to stderr, so that they can be compared with the data on the disk.
 RECORD = """
 rm -f /mnt/disk/{files}
 sync
@@ -29,10 +29,10 @@ cd /sys/kernel/debug/iios-sim/iios-sim-adc
 while sleep 0.3; do echo counts $(cat bytes lost lost_pending); done >&2 &
 exec iio-stream record iio:iios-sim-adc /mnt/disk/{name} {options} --quiet >&2
 """
-# For each part: where its data are from, by the ramp, and what its metadata say about that.
+# Prints, for each part, where its data begin according to the ramp, and according to its metadata.
 REPAIR_PARTS = """
 for part in /mnt/disk/{last}.*.sigmf-meta; do
-    iio-stream recover $part >&2 || [ $? = 4 ] || exit  # 4: it lacks its end, and later parts follow
+    iio-stream recover $part >&2 || [ $? = 4 ] || exit  # 4: its end is missing, and later parts follow
     iio-stream recover $part >&2 || exit
     iio-stream verify --pattern ramp $part >&2 || exit
 done
@@ -50,7 +50,7 @@ print(json.dumps({{"ok": True, "bytes": sum(part["bytes"] for part in parts), "p
                            if path.suffix in (".journal", ".new")]}}))' || exit
 rm /mnt/disk/{last_files}
 """
-WAYS = [  # of writing; each cut takes the next one
+WAYS = [  # ways of writing; each cut takes the next one
     ("a.sigmf-meta", "a.sigmf-*", "sync=1Mi"),
     ("d", "d.*", "sync=1Mi rotate_bytes=512Ki --block-size 64Ki"),
     ("b.ci16", "b.ci16*", "sync=1Mi engine=libaio"),
@@ -65,7 +65,7 @@ def boot(disk, script, *options):
 
 
 def counts_of(done):
-    """Bytes that the ADC had made when it was last seen alive, and the samples that it had lost."""
+    """Returns the bytes that the ADC produced and the samples that it lost, by the last printed counts."""
     seen = [[int(word) for word in line.split()[1:]] for line in done.stderr.splitlines()
             if re.fullmatch(r"counts \d+ \d+ \d+", line)]
     return (seen[-1][0], sum(seen[-1][1:])) if seen else (0, 0)
@@ -74,8 +74,8 @@ def counts_of(done):
 def check(done, made):
     report = json.loads(done.stdout)
     assert report["ok"], report
-    # Of what had been made then, what was not synced yet is lost: a MiB, what waited for that, and
-    # the blocks that were being filled.
+    # Only these data can be lost: 1 MiB that is not synced yet, the data that wait for its sync, and the
+    # blocks that are being filled.
     assert report["bytes"] >= made - (3 << 20), (report, made)
     if "parts" in report:
         check_parts(report["parts"])
@@ -83,7 +83,8 @@ def check(done, made):
 
 
 def check_parts(parts):
-    """Each says where its samples are from, and none between two others is missing any."""
+    """Checks that each part gives the correct start of its samples, and that no samples are missing between
+    parts."""
     place = 0
     for number, part in enumerate(parts):
         assert part["name"] == f"d.{number:04}.sigmf-meta", parts
@@ -91,7 +92,7 @@ def check_parts(parts):
             assert number == len(parts) - 1, parts
             continue
         assert part["exact"] and part["index"] == part["place"] == place, parts
-        place += part["bytes"] // 8  # of four channels
+        place += part["bytes"] // 8  # bytes of a sample of four channels
 
 
 def test_a_recording_survives_power_cuts(tmp_path):
@@ -101,8 +102,9 @@ def test_a_recording_survives_power_cuts(tmp_path):
     for cut in range(counts.POWER_CUTS):
         name, files, options = WAYS[cut % len(WAYS)]
         seconds = round(chance.uniform(6, 10), 2)
-        # Until the recording had begun, as a busy machine boots slowly, and without a loss, of which a
-        # file of plain samples cannot tell.
+        # Tries again with more time if the recording had not begun, because a busy machine boots slowly. Also
+        # tries again if the ADC lost samples for a file of plain samples, because such a file cannot show
+        # that.
         for more in range(0, 60, 10):
             done = boot(disk, RECORD.format(name=name, files=files, options=options), "--kill-after",
                         str(seconds + more))
@@ -115,4 +117,4 @@ def test_a_recording_survives_power_cuts(tmp_path):
         done = boot(disk, repair.format(last=name, last_files=files))
         assert done.returncode == 0, f"cut {cut}: {done.stdout}\n{done.stderr}"
         check(done, made[-1])
-    assert max(made) > 3 << 20  # else this has shown nothing
+    assert max(made) > 3 << 20  # otherwise the test proves nothing
