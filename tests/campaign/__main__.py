@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tries what its authors did not think of: script/campaign [--seconds N] [--seed S]… [--lab]"""
+"""Runs random scenarios to find unexpected faults: script/campaign [--seconds N] [--seed S]… [--lab]"""
 import argparse
 import json
 import pathlib
@@ -15,7 +15,8 @@ CORPUS = pathlib.Path(__file__).with_name("corpus.jsonl")
 
 
 def corpus(in_lab):
-    """Everything that ever failed: whole scenarios, since a seed means another one once the generator has changed."""
+    """Returns every scenario that has ever failed. The corpus stores whole scenarios, because a seed yields a
+    different scenario after a change of the generator."""
     made = [json.loads(line) for line in CORPUS.read_text().splitlines()]
     return [one for one in made if (one["source"] == "iio") == in_lab]
 
@@ -25,7 +26,7 @@ def tell(seed, made, found, out):
     print(f"  {json.dumps(made)}")
     print(f"  iio-stream stream {' '.join(out.words)}")
     for part in scenario.hosts(made):
-        print(f"  of the host, not of the seed: {part}")
+        print(f"  depends on the host, not on the seed: {part}")
 
 
 def attempt(seed, made, options):
@@ -43,7 +44,7 @@ def attempt(seed, made, options):
             print("  shrunk to:")
             tell(seed, made, found, out)
         else:
-            print("  did not fail again: replayed three times", flush=True)
+            print("  did not fail again in three replays", flush=True)
             return "once"
     sys.stdout.flush()
     return "failed"
@@ -51,15 +52,16 @@ def attempt(seed, made, options):
 
 def main():
     parser = argparse.ArgumentParser(prog="script/campaign", description=__doc__)
-    parser.add_argument("--seconds", type=float, help="new seeds for so long (120, where no seed is given)")
-    parser.add_argument("--seed", type=int, action="append", help="this one; more than once for several")
-    parser.add_argument("--lab", action="store_true", help="inside the lab, with its converter as the source")
-    parser.add_argument("--corpus", action="store_true", help="first the seeds that ever failed")
+    parser.add_argument("--seconds", type=float,
+                        help="run new seeds for this time (default 120, without --seed and --corpus)")
+    parser.add_argument("--seed", type=int, action="append", help="run this seed; repeatable")
+    parser.add_argument("--lab", action="store_true", help="run in the lab, with its converter as the source")
+    parser.add_argument("--corpus", action="store_true", help="first run every scenario that has ever failed")
     parser.add_argument("--keep", help="keep the files of a failure in this folder")
-    parser.add_argument("--no-shrink", action="store_true", help="show a failure as it is")
+    parser.add_argument("--no-shrink", action="store_true", help="show a failure without shrinking it")
     parser.add_argument("--confirmed", action="store_true",
-                        help="only what fails again is a failure, or fails of what ever did")
-    parser.add_argument("--first", action="store_true", help="end with the first failure")
+                        help="count a new seed as failed only if it fails again")
+    parser.add_argument("--first", action="store_true", help="stop at the first failure")
     options = parser.parse_args()
     if options.lab:
         print("campaign: in the lab the source is its converter; pipes, copies, clock steps and store faults"

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""A recording whose parts are uploaded to a store that fails, and are fetched from it again.
+"""Uploads the parts of a recording to a store that fails, and downloads them again.
 
-`store` of a scenario has:
+The `store` of a scenario has these keys:
 
-    how           record: the recorder uploads (`archive=`); push: `archive push` uploads what was recorded
-    keep          which parts stay in the folder
-    etags         md5, other, or encrypted: what the store's ETags are made of
-    conditions    whether the store knows If-Match and If-None-Match
-    checks        whether the store compares what it gets with its Content-MD5
-    page          how many objects a page of a list has
-    upload, pull  the faults of each (s3_store.py)
-    rest          what becomes of a stored object: `what`, and of `which` part
+    how           record: the recorder uploads (`archive=`); push: `archive push` uploads the parts afterwards
+    keep          the parts that stay in the folder
+    etags         md5, other, or encrypted: how the store makes its ETags
+    conditions    whether the store supports If-Match and If-None-Match
+    checks        whether the store compares an upload with its Content-MD5
+    page          the number of objects on a page of a list
+    upload, pull  the faults of the upload and of the download (s3_store.py)
+    rest          damage to a stored object: `what` happens to `which` part
 """
 import dataclasses
 import json
@@ -57,7 +57,7 @@ def generate(chance, maybe, log_range):
 
 
 def smaller(made):
-    """Each scenario that has one setting of the store, or one fault, less."""
+    """Yields every scenario that lacks one of the store's settings or one fault."""
     store = made.get("store", {})
     for key in store.keys() - {"how", "keep"}:
         yield {**made, "store": {name: value for name, value in store.items() if name != key}}
@@ -72,10 +72,11 @@ class Archive:
     def __init__(self, out, store, found):
         self.out, self.store, self.found, self.settings = out, store, found, out.made["store"]
         self.form = samples.Format(out.made["format"])
-        self.whole = True  # whether the recording has reached its end
+        self.whole = True  # whether the recording reached its end
 
     def command(self, words, may_fail=False):
-        """Status, what it says as JSON, and its stderr. It may end with 5 if a fault has happened to it."""
+        """Runs the command, and returns its status, its JSON and its stderr. The status can be 5 if a fault
+        hit the command."""
         said = self.out.work / "said.json"
         said.unlink(missing_ok=True)
         done = run.command([*words, f"--json={said}"], self.out, self.store.environment(), self.store.watch)
@@ -90,19 +91,20 @@ class Archive:
         return status, told, err
 
     def names(self):
-        """The parts, here or in the store, in their order."""
+        """Returns the names of the parts that are in the folder or in the store, in order."""
         here = {path.name.rsplit(".", 1)[0] for path in self.out.folder.glob("a.*.sigmf-data")}
         return sorted(here | {key.removeprefix(PREFIX).rsplit(".", 1)[0] for key in self.store.objects})
 
     def stored(self, name):
-        """Its samples and its metadata in the store; None for what is not there."""
+        """Returns the samples and the metadata of a part in the store, None for each that is missing."""
         both = [self.store.objects.get(f"{PREFIX}{name}.sigmf-{end}") for end in ("data", "meta")]
         return [one and one.data for one in both]
 
     # -- The upload --
 
     def upload(self):
-        """Records and uploads while the store fails; then what was said to be stored is."""
+        """Records and uploads while the store fails, and checks that everything that was reported as stored
+        is in the store."""
         made, push = self.out.made, ["archive", "push", ".", URL, "--keep", self.settings["keep"]]
         record = dict(made)
         faults = self.settings.get("upload", [])
@@ -156,23 +158,23 @@ class Archive:
         names = self.names()
         whole = [name for name in names if self._why_not_whole(name) is None]
         if told and told["stored"] + told["already"] > len(whole):
-            self.found.add("push", f"{told['stored']} + {told['already']} parts are said to be stored,"
-                                   f" {whole} are")
+            self.found.add("push", f"{told['stored']} + {told['already']} parts are reported as stored,"
+                                   f" but only {whole} are")
         if status == 0:
             self._all_stored(names)
 
     def _why_not_whole(self, name):
-        """Why a part is not whole in the store, by what the store has; None if it is."""
+        """Returns why a part is not complete in the store, or None if it is."""
         data, meta = self.stored(name)
         if data is None or meta is None:
-            return "its samples or its metadata are not there"
+            return "its samples or its metadata are missing"
         here = self.out.folder / f"{name}.sigmf-data"
         if here.exists() and here.read_bytes() != data:
-            return "the file here has other samples"
+            return "the local file has other samples"
         return self._why_not_right(data, meta)
 
     def _why_not_right(self, data, meta):
-        """Why samples are not those of the ramp that their metadata say; None if they are."""
+        """Returns why samples differ from the ramp that their metadata describe, or None if they do not."""
         try:
             return self._difference(data, json.loads(meta))
         except (ValueError, KeyError, TypeError) as error:
@@ -188,23 +190,23 @@ class Archive:
             begin, index = one["core:sample_start"], one.get("core:global_index", 0)
             part, is_exact = data[begin * size:end * size], one.get("iio_stream:index_exact", True)
             if is_exact and samples.ramp(index * size, len(part)).tobytes() != part:
-                return f"samples {begin} to {end} are not those from {index} on"
+                return f"samples {begin} to {end} are not the ramp from {index} on"
         return None
 
     def _all_stored(self, names):
         for name in names:
             if why := self._why_not_whole(name):
-                self.found.add("stored", f"{name} is said to be stored: {why}")
+                self.found.add("stored", f"{name} is reported as stored, but {why}")
 
     def _check_samples(self):
-        """Each part is here or in the store, and its samples are those that its metadata say."""
+        """Checks that each part is in the folder or in the store, and that its samples match its metadata."""
         count, names = 0, self.names()
         for number, name in enumerate(names):
             here = [self.out.folder / f"{name}.sigmf-{end}" for end in ("data", "meta")]
             place = "here" if here[0].exists() else "in the store"
             data, meta = [path.read_bytes() for path in here] if here[0].exists() else self.stored(name)
             if name != f"a.{number:04}" or data is None or meta is None:
-                self.found.add("lost", f"{name}, {place}, is part {number} of {names}, or lacks something")
+                self.found.add("lost", f"{name}, {place}, is part {number} of {names}, or is incomplete")
                 return
             if wrong := self._why_not_right(data, meta):
                 self.found.add("lost", f"{name}, {place}: {wrong}")
@@ -215,7 +217,8 @@ class Archive:
     # -- The download --
 
     def pull(self):
-        """Fetches what is stored: while the store fails and has a damaged object, and again without that."""
+        """Pulls everything that is stored: first while the store fails and contains a damaged object, and
+        then without faults."""
         wanted = {key.removeprefix(PREFIX): one.data for key, one in self.store.objects.items()}
         here = self.out.work / "pulled"
         words, verify = ["archive", "pull", URL, here], ["archive", "verify", URL, "--data"]
@@ -236,10 +239,11 @@ class Archive:
         if files != wanted:
             names = sorted(files.keys() | wanted.keys())
             differ = [name for name in names if files.get(name) != wanted.get(name)]
-            self.found.add("pull", f"without a fault these are missing, too many or others: {differ}")
+            self.found.add("pull", f"without a fault these files are missing, surplus or different: {differ}")
 
     def _damage(self):
-        """Damages a part's samples in the store, if that can be known: their name, and the object before."""
+        """Damages a part's samples in the store, if the damage can be detected. Returns the object's name and
+        the original object."""
         rest = self.settings.get("rest")
         parts = [key for key, one in sorted(self.store.objects.items()) if key.endswith("-data") and one.data]
         key = parts[rest["which"] % len(parts)] if rest and parts else ""
@@ -258,12 +262,13 @@ class Archive:
             self.found.add(verb, f"status {status} does not name {damaged}, which is damaged: {err[-300:]}")
 
     def _check_pulled(self, status, told, err, wanted, here, damaged):
-        """Every file that was fetched is equal to the original, and the command names every other file."""
+        """Checks that every file that was pulled equals the original, and that the command names every other
+        file."""
         files = files_in(here)
         others = sorted(name for name, data in files.items()
                         if data != wanted.get(name) and not name.endswith(".part"))
         if others:
-            self.found.add("pull", f"status {status}, and these have other bytes: {others}")
+            self.found.add("pull", f"status {status}, and these files differ: {others}")
         missing = sorted(name for name in wanted if name not in files)
         if status == 0 and missing:
             self.found.add("pull", f"status 0, and these are missing: {missing}")
@@ -275,7 +280,7 @@ class Archive:
             self._check_damage("pull", status, told, err, damaged)
             aside = [name for name in missing if name.rsplit(".", 1)[0] != damaged.rsplit(".", 1)[0]]
             if aside:
-                self.found.add("pull", f"only {damaged} is damaged, and these are missing: {aside}")
+                self.found.add("pull", f"only {damaged} is damaged, but these are missing: {aside}")
 
 
 def files_in(folder):
@@ -283,7 +288,7 @@ def files_in(folder):
 
 
 def check(out, found):
-    """Runs the scenario and checks each claim."""
+    """Runs the scenario and checks everything that the commands report."""
     with s3_store.Store(out.made["store"], "hash" in out.made["sinks"][0]) as store:
         archive = Archive(out, store, found)
         archive.upload()

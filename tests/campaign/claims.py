@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a recording claims about itself: its files, and its metadata by PyPI's `sigmf`."""
+"""Reads a recording's files and its metadata's claims, and validates the metadata with PyPI's `sigmf`."""
 import json
 import warnings
 
@@ -11,7 +11,7 @@ import run
 
 
 class Part:
-    """One data file and what is said about it. Gaps are (from, to, lost_min, lost_max, evidence)."""
+    """One data file and its metadata. Gaps are tuples (from, to, lost_min, lost_max, evidence)."""
 
     def __init__(self, name, path, meta):
         self.name, self.path, self.meta_path = name, path, meta
@@ -39,7 +39,7 @@ class Part:
 
 
 def parts_of(out, number, sink):
-    """The recordings that a sink has left, in their order."""
+    """Returns the parts of the recording that a sink left behind, in order."""
     name = run.name_of(sink, number)
     rotated = "rotate_bytes" in sink or "rotate_time" in sink
     if sink["kind"] == "sigmf":
@@ -51,14 +51,14 @@ def parts_of(out, number, sink):
 
 
 def accepted(part):
-    """What PyPI's package finds wrong with a recording; None if nothing."""
+    """Returns the problem that PyPI's package finds in a recording, or None."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             signal = sigmffile.fromfile(part.meta_path, autoscale=False)
             signal.validate()
         count = signal.sample_count
-    except Exception as error:  # whatever another program stumbles over
+    except Exception as error:  # any failure of another program is a finding
         return f"sigmf {sigmf.__version__}: {type(error).__name__}: {error}"
     said = part.meta["global"].get("iio_stream:samples")
     return None if said is None or said == count else f"{said} samples by iio_stream:samples, {count} by the package"

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""A wall clock that steps while a stream records, for one program only: a shim in C before its C library.
+"""Simulates a wall clock that steps while a stream records, for one program only, with a preloaded library.
 
-`clock` of a scenario is a list of steps: after so many readings of the wall clock it is so many seconds ahead or
-back. Readings and not times, so that the machine's load changes nothing."""
+`clock` of a scenario is a list of steps: [number of readings of the wall clock, seconds by which the clock
+then jumps]. Steps count readings and not time, so that the machine's load has no effect."""
 import datetime
 import os
 import shutil
 import subprocess
 
-TOLERANCE = 600  # s that a stream may take on a busy machine; steps are longer
+TOLERANCE = 600  # longest duration of a stream on a busy machine, in s; steps are longer
 STEPS = [3600, 86400, -3600, -7200, -7200, -86400, -30 * 86400, 30 * 86400]
 SHIM = r"""
 #define _GNU_SOURCE
@@ -24,9 +24,9 @@ SHIM = r"""
 #include <unistd.h>
 
 static atomic_long readings;
-static int is_active; /* not in strace, which passes its environment on */
+static int is_active; /* inactive in strace, which passes on its environment */
 
-/* A folder for each step. No scenario lets mkdir() fail, and none counts its calls. */
+/* Makes a folder for each step. No scenario makes mkdir() fail or counts its calls. */
 static void note(int step)
 {
     char path[4096];
@@ -90,7 +90,8 @@ time_t time(time_t *result)
 
 
 def generate(chance):
-    """The program reads the clock a few times before the second part begins, and then for each part."""
+    """Returns random steps. The program reads the clock a few times before the second part begins, and then
+    for each part."""
     steps, at = [], 0
     for _ in range(chance.choice([1, 1, 2, 3])):
         at += chance.choice([1, 3, 5, 8, 12, 16])
@@ -99,7 +100,8 @@ def generate(chance):
 
 
 def environment(out):
-    """The environment in which the command has that clock; the usual one if there is no compiler."""
+    """Returns the environment in which the command sees that clock, or None without clock steps or without a
+    compiler."""
     compiler = shutil.which("cc")
     if "clock" not in out.made or not compiler:
         return None
@@ -112,7 +114,7 @@ def environment(out):
 
 
 def offsets(out):
-    """How far the clock was off, before the first step and after each that was made."""
+    """Returns the clock's offsets: before the first step, and after each step that happened."""
     known = [0]
     for number, (_, step) in enumerate(out.made["clock"], 1):
         if (out.work / "clock" / str(number)).exists():
@@ -121,13 +123,13 @@ def offsets(out):
 
 
 def check(out, parts, found):
-    """Each capture has the time that the clock showed when it began: once one is by the clock after a step, none that
-    follows is by the clock before it."""
+    """Checks that each capture has the time that the clock showed when it began. Once a capture
+    has a time after a step, no later capture may have a time from before that step."""
     if "trouble" not in out.made and shutil.which("cc") and not (out.work / "clock" / "0").exists():
-        raise RuntimeError("the shim of the clock was not loaded")
+        raise RuntimeError("the clock's shim was not loaded")
     for key in ("seconds", "closing_seconds"):
         if out.summary and not 0 <= out.summary[key] < TOLERANCE:
-            found.add("clock", f"{key} of the summary are {out.summary[key]}")
+            found.add("clock", f"{key} in the summary is {out.summary[key]}")
     known, at, rate = offsets(out), 0, out.made.get("rate")
     for part in parts:
         for start, index, _, text in part.captures:
@@ -137,7 +139,8 @@ def check(out, parts, found):
             off = when - out.begun_utc - (index / rate if rate else 0)
             later = [n for n in range(at, len(known)) if abs(off - known[n]) < TOLERANCE]
             if not later:
-                found.add("clock", f"{part.name}: the capture at {start} is {off:.0f} s off, the clock was {known[at:]}")
+                found.add("clock", f"{part.name}: the capture at {start} is {off:.0f} s off, but the"
+                                   f" clock was {known[at:]}")
                 return
             at = later[0]
 

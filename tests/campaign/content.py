@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Every sample is where it belongs: the bytes of recordings against the pattern and against what is claimed."""
+"""Checks that every sample is in its place: compares the bytes of recordings with the pattern and with the
+metadata."""
 import collections
 import datetime
 
@@ -10,7 +11,7 @@ import samples
 
 
 def formats(out, sink):
-    """The source's format, and the sink's."""
+    """Returns the source's format and the sink's."""
     channels = len(copies.values_taken(out.made)) if "taken" in out.made else out.made.get("channels")
     return (samples.Format(out.made["format"], channels),
             samples.Format(sink.get("convert", out.made["format"]), channels))
@@ -29,7 +30,7 @@ def _restored(out, sink, data):
 
 
 def safe_bytes(out, sink, part):
-    """How many bytes at the beginning of an interrupted file are samples; 0 if that cannot be known."""
+    """Returns how many bytes at the beginning of an interrupted file are samples, or 0 if that is unknown."""
     source, target = formats(out, sink)
     data = part.data if is_ramp(out, sink) else None
     if data is None or out.made.get("on_gap") == "zero-fill":
@@ -39,7 +40,8 @@ def safe_bytes(out, sink, part):
 
 
 def first_index(part, sample_bytes, least):
-    """The stream's index of a part's first sample, by the ramp in it; None if it has too few samples to show it."""
+    """Returns the stream's index of a part's first sample according to its ramp, or None if the part has too
+    few samples."""
     runs = samples.Runs(part.data, sample_bytes, [least]).runs if part.data.size >= 64 else []
     return runs[0][2] if runs and runs[0][0] == 0 else None
 
@@ -74,7 +76,7 @@ def check(out, number, sink, parts, found, recovered=False):
     if parts and parts[0].meta and out.made.get("silent") != "on":
         _claimed(whole, out.lost is not None, found)
     if out.lost is not None and lost > out.lost and sink.get("on-full") != "drop":
-        found.add("truth", f"sink {number} lacks {lost} samples, the simulator lost {out.lost}")
+        found.add("truth", f"sink {number} lacks {lost} samples, but the simulator lost {out.lost}")
     _in_summary(out, number, sink, lost, count, recovered, found)
     if out.status == 0 and out.summary and not recovered and parts and all(p.meta for p in parts):
         dropped = sum(gap[2] for part in parts for gap in part.gaps if gap[4] == "dropped")
@@ -84,13 +86,14 @@ def check(out, number, sink, parts, found, recovered=False):
 
 
 def _all_there(out, number, sink, count, found):
-    """Nothing is missing at the end of a stream that ended well."""
+    """Checks that nothing is missing at the end of a stream that ended normally."""
     made = out.made
     if out.status != 0 and not (out.status == 5 and made["source"] == "stdin" and "trouble" not in made):
         return
     said = out.summary["sinks"][number]
     if said["delivered_samples"] != count:
-        found.add("count", f"sink {number}: {said['delivered_samples']} samples are claimed, it has {count}")
+        found.add("count", f"sink {number}: {said['delivered_samples']} samples are claimed,"
+                           f" but it has {count}")
     due = made["samples"] if out.due is None else out.due
     if (out.summary["ended"] != "signal" or out.due is not None) and said["dropped_samples"] == 0 and count != due:
         found.add("missing", f"sink {number} has {count} of {due} samples; ended by {out.summary['ended']}")
@@ -102,11 +105,11 @@ def _part_sizes(sink, parts, target, found):
         for part in parts:
             block = 8 << 20
             if len(part.data) > max(limit, block):
-                found.add("rotation", f"{part.name} has {len(part.data)} bytes, of {limit}")
+                found.add("rotation", f"{part.name} has {len(part.data)} bytes, but the limit is {limit}")
 
 
 def _as_expected(out, sink, data, count, found):
-    """What does not show its own position: compared with what has to be there."""
+    """Compares samples that do not show their own position with the expected samples."""
     made, (source, target) = out.made, formats(out, sink)
     if made.get("rate") or made["source"] == "iio" or sink.get("on-full") == "drop" or \
             made.get("on_gap") == "zero-fill":
@@ -125,11 +128,12 @@ def _as_expected(out, sink, data, count, found):
     elif not np.array_equal(wanted, data):
         at = int(np.flatnonzero(wanted != data)[0]) // target.dtype.itemsize
         words = np.frombuffer(given, source.dtype)[at], wanted.view(target.dtype)[at], data.view(target.dtype)[at]
-        found.add("content", f"value {at}: {words[0]!r} is {words[1]} in {target.name}, found {words[2]}")
+        found.add("content", f"value {at}: {words[0]!r} is {words[1]} in {target.name}, but found {words[2]}")
 
 
 def _joined(stretches):
-    """Merges those that continue where another ends: samples may have been dropped between them."""
+    """Merges each interval with the one that starts at its end, because samples can be dropped between
+    them."""
     joined = []
     for begin, end in sorted(stretches):
         if joined and joined[-1][1] == begin:
@@ -139,11 +143,11 @@ def _joined(stretches):
 
 
 def _zeros(out, part, runs, found):
-    """Nothing is invented: anything not from the source is zeros that were asked for, and reported."""
+    """Checks that any data that are not from the source are zeros that were requested and reported."""
     for begin, stop, zeros in runs.strange:
         if not zeros or out.made.get("on_gap") != "zero-fill":
             found.add("content", f"{part.name}: samples {begin} to {stop} are"
-                                 f" {'zeros' if zeros else 'not of the source'}")
+                                 f" {'zeros' if zeros else 'not from the source'}")
             break
         told = [*_joined(part.filled), *(gap[:2] for gap in part.gaps if out.left and gap[3] == float("inf"))]
         if part.meta and not any(a <= begin + 8 and stop - 8 <= b for a, b in told):
@@ -151,28 +155,32 @@ def _zeros(out, part, runs, found):
             break
 
 
-Jump = collections.namedtuple("Jump", "earliest latest lost anything")  # where the stream's index jumps
-Said = collections.namedtuple("Said", "first last least most at_end")  # an interval in which something is said to be lost
+# A place where the stream's index jumps.
+Jump = collections.namedtuple("Jump", "earliest latest lost anything")
+# An interval in which a loss is reported.
+Said = collections.namedtuple("Said", "first last least most at_end")
 
 
 class Whole:
-    """All parts of a recording as one: a loss at a seam belongs to both. Places count its samples."""
+    """All parts of a recording as one: a loss at a seam belongs to both parts. Places count the samples of
+    the recording."""
 
     def __init__(self):
-        self.count = 0      # samples so far
+        self.count = 0      # number of samples so far
         self.end = 0        # the stream's index after them
-        self.zeros = None   # where the zeros that it ends with so far begin
+        self.zeros = None   # the first of the zeros at the recording's current end, or None
         self.jumps, self.gaps = [], []
 
     def add(self, part, runs, last, after_kill, found):
         offset, behind = self.end, 0
         for begin, _, is_offset, earliest, certain in runs.runs:
             if begin == certain:
-                continue  # as likely zeros
+                continue  # only zeros of the ramp, which can also be filled-in zeros
             if begin != behind and (behind or self.zeros is None):
                 self.zeros = self.count + behind
             if is_offset != offset:
-                # Zeros do not say which samples they replace: any of those around them may be the missing ones.
+                # Zeros do not show which samples they replace: any samples around them can be the missing
+                # ones.
                 places = [self.count + begin, self.count + earliest, *([self.zeros] if self.zeros is not None else [])]
                 self.jumps.append(Jump(min(places), places[0], is_offset - offset, after_kill and earliest <= 0))
             if is_offset < offset:
@@ -187,7 +195,8 @@ class Whole:
 
 
 def _claimed(whole, in_lab, found):
-    """Each loss is in a reported interval, within its bounds, and each report is of a loss."""
+    """Checks that each loss is in a reported interval and within its bounds, and that each report
+    corresponds to a loss."""
     jumps, open_gaps = whole.jumps, list(whole.gaps)
     while jumps or open_gaps:
         group_jumps = [jumps[0]] if jumps else []
@@ -206,30 +215,32 @@ def _claimed(whole, in_lab, found):
                     grown = True
         jumps = [j for j in jumps if j not in group_jumps]
         lost = sum(j.lost for j in group_jumps)
-        # Equal ones are as many losses.
+        # Equal reports are separate losses.
         least = sum(g.least for g in open_gaps if g in group_gaps)
         most = sum(g.most for g in open_gaps if g in group_gaps)
         open_gaps = [g for g in open_gaps if g not in group_gaps]
-        # After the zeros that it ends with no sample says what is missing.
+        # After zeros at the recording's end, no sample shows how much is missing.
         at_end = any(g.at_end or (whole.zeros is not None and g.last >= whole.zeros) for g in group_gaps)
-        at_start = any(j.anything for j in group_jumps)  # what came before is another file's
-        # An emulated interrupt may be handled arbitrarily late, so evidence by time has no bound.
+        at_start = any(j.anything for j in group_jumps)  # the samples before it are in another file
+        # An emulated interrupt can be handled arbitrarily late, so evidence based on time has no bound.
         if not (least <= lost or at_end) or not (lost <= most or at_start or (in_lab and group_gaps)):
-            found.add("gaps", f"{lost} samples are missing at {[tuple(j[:3]) for j in group_jumps[:3]]}, reported are"
-                              f" {least} to {most} at {[tuple(g[:2]) for g in group_gaps[:3]]}")
+            found.add("gaps", f"{lost} samples are missing at {[tuple(j[:3]) for j in group_jumps[:3]]}, but"
+                              f" {least} to {most} are reported at {[tuple(g[:2]) for g in group_gaps[:3]]}")
             return
 
 
 def _index_at(out, runs, at):
-    """The stream's indices that the sample may have, by its bytes; none of those where zeros are."""
+    """Returns the stream's possible indices of the sample according to its bytes, or an empty set if
+    the sample is in zeros."""
     if out.made.get("on_gap") == "zero-fill" and not any(run[0] <= at < run[4] for run in runs.runs):
         return set()
-    # The zeros of a word may end one run as well as begin the next.
+    # The zeros of a word can belong to the end of one run and to the beginning of the next.
     return {at + offset for _, stop, offset, earliest, _ in runs.runs if earliest <= at < stop}
 
 
 def _index_among(runs, at, end):
-    """The least and the most that a zero's index may be; `end` is that of the part's first sample, at least."""
+    """Returns the smallest and the largest possible index of a zero. `end` is a lower bound of the index of
+    the part's first sample."""
     before = [run[2] for run in runs.runs if run[4] <= at]
     behind = [run[2] for run in runs.runs if run[0] > at]
     return at + (before[-1] if before else end), at + behind[0] if behind else float("inf")
@@ -242,12 +253,12 @@ def _indices(out, sink, part, runs, end, found):
             continue
         there = _index_at(out, runs, start)
         if there and ((exact and index not in there) or index > max(there)):
-            found.add("index", f"{part.name}: the capture at {start} says {index}{'' if exact else ' at least'},"
-                               f" it is {sorted(there)}")
+            found.add("index", f"{part.name}: the capture at {start} has index"
+                               f" {'' if exact else '>= '}{index}, but it is {sorted(there)}")
         least, most = _index_among(runs, start, end)
         if not there and (index > most or (exact and index < least)):
-            found.add("index", f"{part.name}: the capture at {start}, in zeros, says {index}"
-                               f"{'' if exact else ' at least'}, it is {least} to {most}")
+            found.add("index", f"{part.name}: the capture at {start}, in zeros, has index"
+                               f" {'' if exact else '>= '}{index}, but it is {least} to {most}")
         if when and exact and out.made.get("rate") and out.made["source"] == "sim" and "clock" not in out.made:
             seconds = datetime.datetime.fromisoformat(when.replace("Z", "+00:00")).timestamp()
             seconds -= index / out.made["rate"]
@@ -259,17 +270,17 @@ def _indices(out, sink, part, runs, end, found):
     known = not {"drop_at", "stall_at", "on_gap", "knobs"} & set(out.made) and sink.get("on-full") != "drop" \
         and out.made.get("trouble", {}).get("moved") != "without its journal"
     if part.state == "recovered" and runs.count and known and (start != 0 or not exact):
-        found.add("index", f"{part.name} does not know its first index: {part.captures[0]}")
+        found.add("index", f"{part.name} does not have the index of its first sample: {part.captures[0]}")
 
 
 def _covered(part, runs, found):
-    """Between its captures, and outside the intervals of gaps, samples follow one another."""
+    """Checks that samples are contiguous between captures, outside the intervals of gaps."""
     starts = {start for start, *_ in part.captures}
     for begin, _, _, earliest, _ in runs.runs[1:]:
         inside = [g for g in part.gaps if g[0] <= begin and earliest <= g[1]]
         last = max([begin, *(g[1] for g in inside)])
         if not any(earliest <= start <= last for start in starts) and not part.filled and last < runs.count:
-            found.add("capture", f"{part.name}: none begins at the gap before sample {begin}")
+            found.add("capture", f"{part.name}: no capture begins at the gap before sample {begin}")
             return
 
 
@@ -280,16 +291,18 @@ def _in_summary(out, number, sink, lost, count, recovered, found):
     gaps, said = out.summary["gaps"], out.summary["sinks"][number]
     most = float("inf") if gaps["lost_max"] is None else gaps["lost_max"]
     if lost > most + said["dropped_samples"] and out.lost is None:
-        found.add("summary", f"sink {number} lacks {lost} samples, reported are {gaps}")
+        found.add("summary", f"sink {number} lacks {lost} samples, but the summary reports {gaps}")
     filled = made.get("on_gap") == "zero-fill"
     plain = said["dropped_samples"] == 0 and not filled
     if plain and made.get("on_gap") != "stop" and not {"trouble", "stall_at", "knobs"} & set(made) and \
             made.get("drop_at", 0) < count - 16 and lost < gaps["lost_min"]:
-        found.add("summary", f"sink {number} lacks {lost} samples, reported are at least {gaps['lost_min']}")
+        found.add("summary", f"sink {number} lacks {lost} samples, but at least"
+                             f" {gaps['lost_min']} are reported")
     clear = not count - 16 <= made.get("drop_at", 0) < count
     if "rate" not in made and made["source"] == "sim" and plain and clear:
         due = made["drop"] if made.get("drop_at", count) < count else 0
         if lost != due:
-            found.add("truth", f"sink {number} lacks {lost} samples, the simulator lost {due}")
+            found.add("truth", f"sink {number} lacks {lost} samples, but the simulator lost {due}")
     if made["source"] in ("file", "stdin") and lost > said["dropped_samples"]:
-        found.add("truth", f"sink {number} lacks {lost} samples of a file, {said['dropped_samples']} were dropped")
+        found.add("truth", f"sink {number} lacks {lost} samples of a file, but"
+                           f" {said['dropped_samples']} were dropped")

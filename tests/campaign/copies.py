@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A finished recording that is copied. `original` of a scenario has its metadata as another program writes them;
-`recorded` has the words with which the command recorded it, and `added` what a user has added to its metadata."""
+"""Scenarios that copy a finished recording.
+
+The `original` of a scenario has the recording's metadata, as another program would write them. `recorded` has
+the options with which our command makes the recording, and `added` has annotations that a user adds to it."""
 import json
 
 import samples
@@ -12,7 +14,7 @@ BASE = "2024-02-29T23:59:"
 
 
 def format_of(datatype):
-    """The format's name in SigMF 1.2.5."""
+    """Returns the format's name in SigMF 1.2.5."""
     name = datatype.removesuffix("_le") if datatype[2:].startswith("8") else datatype
     return name if "_" in name or name.endswith("8") else name + "_le"
 
@@ -122,14 +124,14 @@ def generate(chance, maybe, log_range):
 
 
 def values_taken(made):
-    """The numbers of the values that the copy has of each sample."""
+    """Returns the indices of the values of each sample that the copy contains."""
     form = samples.Format(made["format"], made.get("channels"))
     pair = 2 if made["format"][0] == "c" else 1
     return [channel * pair + n for channel in made.get("taken", range(form.values // pair)) for n in range(pair)]
 
 
 def is_undeclared(made):
-    """Whether the original has keys of an extension that it does not declare."""
+    """Returns whether the original has keys of an extension that it does not declare."""
     return "original" in made and "core:extensions" not in made["original"]["global"] and \
         "other:" in json.dumps(made["original"])
 
@@ -143,7 +145,7 @@ def words(made, out):
 
 
 def prepare(made, out, command):
-    """Writes or records the original; its metadata and samples."""
+    """Writes or records the original, and stores its metadata and samples in `out`."""
     folder = out.work / "original"
     folder.mkdir()
     meta, data = folder / "in.sigmf-meta", folder / "in.sigmf-data"

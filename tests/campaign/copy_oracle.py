@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the copy of a recording has to say and contain, computed from the original's JSON and samples alone."""
+"""Checks the metadata and the samples of a copied recording against the original's JSON and samples alone."""
 import calendar
 import collections
 import fractions
@@ -17,7 +17,7 @@ OF_ORIGINAL = {"core:datatype", "core:version", "core:num_channels", "core:offse
                "core:data_doi", "core:meta_doi", "iio_stream:state", "iio_stream:samples", "iio_stream:channels"}
 OF_COPY = OF_ORIGINAL - {"core:offset", "core:data_doi", "core:meta_doi"} | {"core:recorder"}
 OF_PLACE = {"core:sample_start", "core:global_index", "core:datetime", "core:header_bytes", "iio_stream:index_exact"}
-LEAST_NS = 2000  # to which a computed time is right: the arithmetic may be that of doubles
+LEAST_NS = 2000  # tolerance of a computed time, because the program can compute with doubles
 
 
 def utc_ns(text):
@@ -39,7 +39,7 @@ class Capture:
 
 
 class Original:
-    """Where what is, counted in its samples from 0."""
+    """An original's captures and annotations, with places counted in its samples from 0."""
 
     def __init__(self, metadata, filling):
         said = metadata["global"]
@@ -59,7 +59,7 @@ class Original:
         return one.index + at - one.at
 
     def time(self, at):
-        """In nanoseconds; None if it is not known."""
+        """Returns the time of a sample in nanoseconds, or None if it is unknown."""
         dated = [one for one in self.captures if one.at <= at and one.utc_ns is not None]
         if not dated:
             return None
@@ -72,7 +72,7 @@ class Original:
         return [one for one in self.captures if one.lost and one.at < end]
 
     def place(self, at):
-        """Where a sample is in the copied stream, which may have zeros in place of lost samples."""
+        """Returns a sample's place in the copied stream, which can contain zeros in place of lost samples."""
         return at + (sum(one.lost for one in self.captures if one.at <= at) if self.filling else 0)
 
 
@@ -89,7 +89,7 @@ def _expected_samples(out, original, end):
 
 
 def check(out, number, sink, parts, found):
-    """Compares the copy in one sink with what it has to be."""
+    """Compares the copy in one sink with the expected copy."""
     if out.status != 0 or not out.summary:
         return
     made = out.made
@@ -99,14 +99,15 @@ def check(out, number, sink, parts, found):
     source = samples.Format(made["format"], values)
     target = samples.Format(sink.get("convert", made["format"]), values)
     wanted = _expected_samples(out, original, end)
-    # SigMF does not say what silence is. Unsigned I/Q pairs have a zero, real unsigned values none that is known.
+    # SigMF does not define silence. Unsigned I/Q pairs have a zero, but the zero of real unsigned values is
+    # unknown.
     is_pair = samples.Format(made["format"]).zero != 0
     is_unknown = len(wanted) > end and not is_pair and "u" in source.letter + target.letter
     wanted = samples.convert(wanted.tobytes(), source, target) if source.name != target.name else \
         wanted.view(np.uint8).reshape(-1)
     data = np.concatenate([part.data for part in parts]) if parts else np.zeros(0, np.uint8)
     if len(wanted) != len(data) or not (is_unknown or np.array_equal(wanted, data)):
-        found.add("content", f"sink {number} has {len(data)} bytes, and {len(wanted)} others were to be copied")
+        found.add("content", f"sink {number} has {len(data)} bytes, which are not the {len(wanted)} expected")
         return
     _summary(out, original, end, found)
     begin = 0
@@ -127,7 +128,7 @@ def _summary(out, original, end, found):
 
 
 class _Part:
-    """One file of the copy: it has the places `begin` to `end` of the copied stream."""
+    """One file of the copy, with the places `begin` to `end` of the copied stream."""
 
     def __init__(self, original, begin, end, samples_end):
         self.original, self.begin, self.end, self.samples_end = original, begin, end, samples_end
@@ -149,32 +150,32 @@ class _Part:
             self._wrong("global", f"{said.get('core:num_channels')} channels of {values} values")
         for key, value in wanted.items():
             if key not in said or said[key] != value:
-                self._wrong("global", f"{key} is {said.get(key)!r}, and has to be {value!r}")
+                self._wrong("global", f"{key} is {said.get(key)!r}, but must be {value!r}")
         extra = set(said) - set(wanted) - OF_COPY
         if extra or ("core:sha512" in said and "hash" not in sink):
-            self._wrong("global", f"{sorted(extra)} or a hash are not of the copy")
+            self._wrong("global", f"{sorted(extra)} or a hash do not belong in the copy")
         lacking = [one for one in original.get("core:extensions", []) if one not in said["core:extensions"]
                    and one["name"] != "iio_stream"]
         if lacking:
             self._wrong("global", f"{lacking} are not declared")
 
     def _captures(self, said):
-        original, first = self.original, self.begin  # a copy with zeros is in one file
+        original, first = self.original, self.begin  # a copy with zeros is a single file
         wanted = [(0, first), *((original.place(one.at) - first, one.at) for one in original.captures
                                 if first < one.at < self.samples_end and original.place(one.at) < self.end)]
         if [one["core:sample_start"] for one in said] != [place for place, _ in wanted]:
-            self._wrong("capture", f"they begin at {[one['core:sample_start'] for one in said]}, and have to at"
-                                   f" {[place for place, _ in wanted]}")
+            self._wrong("capture", f"captures begin at {[one['core:sample_start'] for one in said]}, but must"
+                                   f" begin at {[place for place, _ in wanted]}")
             return
         before = None
         for one, (place, at) in zip(said, wanted):
             capture = original.capture_of(at)
             values = {key: value for key, value in one.items() if key not in OF_PLACE}
             if values != capture.values:
-                self._wrong("capture", f"that at {place} has {values}, and has to have {capture.values}")
+                self._wrong("capture", f"the capture at {place} has {values}, but must have {capture.values}")
             index = one.get("core:global_index", before[1] + place - before[0] if before else 0)
             if index != original.index(at) or one.get("iio_stream:index_exact") is False:
-                self._wrong("index", f"that of the capture at {place} is {index}, and has to be {original.index(at)}")
+                self._wrong("index", f"the index at {place} is {index}, but must be {original.index(at)}")
             before = (place, index)
             self._time(one, place, at, required=capture.utc_ns is not None if capture.at == at else True)
 
@@ -182,7 +183,7 @@ class _Part:
         wanted = self.original.time(at)
         if "core:datetime" not in one:
             if wanted is not None and required:
-                self._wrong("time", f"the capture at {place} has none")
+                self._wrong("time", f"the capture at {place} has no time")
             return
         ns = utc_ns(one["core:datetime"])
         if wanted is None or abs(ns - wanted) > LEAST_NS:
@@ -191,7 +192,7 @@ class _Part:
     def _annotations(self, said):
         starts = [one["core:sample_start"] for one in said]
         if starts != sorted(starts):
-            self._wrong("annotation", f"they are not sorted: {starts}")
+            self._wrong("annotation", f"annotations are not sorted: {starts}")
         losses = [one for one in said if "iio_stream:lost_min" in one]
         kept = [one for one in said if "iio_stream:lost_min" not in one]
         wanted = collections.Counter(map(_text, self._kept()))
@@ -212,14 +213,14 @@ class _Part:
                     for one in losses]
         exact = all(one["iio_stream:lost_min"] == one["iio_stream:lost_max"] for one in losses)
         if sorted(reported) != sorted(due) or not exact:
-            self._wrong("gaps", f"reported are {reported}, the index jumps at {due}")
+            self._wrong("gaps", f"{reported} are reported, but the index jumps at {due}")
 
     def _filled(self):
         return [(self.original.place(one.at) - one.lost - self.begin, one.lost)
                 for one in self.original.losses(self.samples_end) if self.original.filling]
 
     def _kept(self):
-        """The original's annotations of these samples, cut to them."""
+        """Yields the original's annotations of these samples, trimmed to them."""
         original = self.original
         for one in original.annotations:
             if "iio_stream:lost_min" in one:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The lab's converter as a source: its knobs and its own count of what it lost (docs/simulator.md)."""
+"""The lab's converter as a source: its settings, and its own count of lost samples (docs/simulator.md)."""
 import pathlib
 
 DEVICE = "iios-sim-adc"
@@ -10,7 +10,7 @@ DEFAULTS = {"rate": "200000", "fifo": "4096", "stall_at": "off", "stall_ms": "0"
 
 
 def generate(chance, maybe):
-    """A scenario's source: two pairs of 16 bits. Positions are in samples."""
+    """Returns a scenario's source: two I/Q pairs of 16 bits. Positions are in samples."""
     made = {"source": "iio", "format": "ci16_le", "channels": 4, "samples": chance.randrange(1000, 300_000)}
     knobs = {"rate": chance.choice([100_000, 200_000, 500_000])}
     if maybe(chance, 0.3):
@@ -34,5 +34,5 @@ def prepare(made):
 
 
 def truth():
-    """Samples that were lost among those that were delivered, by the simulator's own count."""
+    """Returns the samples that were lost between delivered samples, by the simulator's own count."""
     return int((DEBUG / "lost").read_text())

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Compares what was claimed with what is. Each finding begins with a word for its kind."""
+"""Compares the reports of a run with the files that it left behind. Each finding begins with a word for its
+kind."""
 import hashlib
 import json
 import os
@@ -24,7 +25,7 @@ class Findings(list):
 
 
 def judge(made, keep=None):
-    """Runs a scenario; what is wrong, and the outcome."""
+    """Runs a scenario, and returns the findings and the outcome."""
     work = pathlib.Path(tempfile.mkdtemp(prefix="campaign-"))
     out, found = run.Outcome(made, work), Findings()
     try:
@@ -42,11 +43,11 @@ def judge(made, keep=None):
 
 
 def _check(out, found):
-    # A sink that is stuck in the kernel beyond the deadline is left behind, as if it were killed.
+    # A sink that is stuck in the kernel beyond the deadline is abandoned, as if the program were killed.
     error = (out.summary or {}).get("error") or {}
     stuck = error.get("name") == "ETIMEDOUT" and "slow_ms" in out.made.get("trouble", {})
-    # Nor can a file be completed if the disk does not take its metadata or its length: then the status says so,
-    # and the file stays marked as unfinished, for `recover`.
+    # Likewise, a file cannot be completed if the disk does not accept its metadata or its length. The exit
+    # status then reports that, and the file stays marked as unfinished, for `recover`.
     stuck = stuck or (out.status == 5 and out.made.get("trouble", {}).get("kind") in ("inject", "full", "fsize") and
                       (any('"recording"' in path.read_text() for path in out.folder.glob("*.sigmf-meta")) or
                        any(out.folder.glob("*.journal"))))
@@ -59,28 +60,28 @@ def _check(out, found):
     if out.made.get("trouble", {}).get("kind") == "inject" and (
             out.status == 127 or (out.summary is None and "shared libraries" in out.err)
             or (out.made["trouble"]["call"] == "mmap" and out.status == -11)):
-        out.refused = True  # not even its libraries were loaded
+        out.refused = True  # not even the program's libraries were loaded
         return
     allowed = statuses(out)
     early = out.status in (-2, -15) and out.deaf
     if out.status not in allowed and not killed and not (early and not any(out.folder.iterdir())):
         found.add("status", f"{out.status}, expected one of {sorted(allowed)}; {out.err[-300:]}")
     if early:
-        return  # it was not yet listening for it
+        return  # the program had not installed its signal handler yet
     if out.replaced:
-        return  # as it may, once a recording has ended
+        return  # a second program is allowed to replace a recording that has ended
     out.refused = out.status == 2
     if out.refused:
         left = sorted(p.name for p in out.folder.iterdir() if p.name != "lost+found")
         if left:
-            found.add("refused", f"but left {left}: {out.err[-200:]}")
+            found.add("refused", f"the command was refused, but left {left}: {out.err[-200:]}")
         return
     if not killed and not out.summary and out.status != 1 and "summary.json" not in out.err:
         found.add("summary", f"none, at status {out.status}: {out.err[-200:]}")
     if out.status not in (0, 4, -9) and not out.err.strip() and not (out.summary or {}).get("error"):
         found.add("silent", f"status {out.status} without a message")
     for words, status, err, ran in out.others:
-        # A raw file without a journal needs no recovery, and is left alone.
+        # A raw file without a journal needs no recovery, and `recover` leaves it alone.
         if status != 5 and ran and not (words[0] == "recover" and "." in words[1] and status == 0):
             found.add("second", f"{words} gave {status} beside a recording: {err[-200:]}")
     if "open" in out.made:
@@ -91,7 +92,7 @@ def _check(out, found):
         elif out.summary and not killed:
             _uncounted(out, number, sink, found)
     left = [p.name for p in out.folder.iterdir() if p.suffix in (".new", ".journal") or ".tmp" in p.name]
-    if killed:  # while a part's first file was being created
+    if killed:  # killed while a part's first file was being created
         left = [name for name in left if (out.folder / name.removesuffix(".new")).exists() or name.endswith("journal")]
     if left and not _cannot_unlink(out):
         found.add("leftover", f"{sorted(left)} at status {out.status}")
@@ -102,7 +103,7 @@ def _cannot_unlink(out):
 
 
 def statuses(out):
-    """The exit statuses that a scenario may end with."""
+    """Returns the exit statuses with which a scenario can end."""
     made, trouble = out.made, out.made.get("trouble", {})
     allowed = {0, 2}
     if "unplug_at" in made:
@@ -115,7 +116,7 @@ def statuses(out):
     if trouble.get("kind") in ("fsize", "full"):
         allowed.add(5)
     if trouble.get("kind") == "fsize" and made.get("memory") == "udmabuf":
-        allowed.add(3)  # the limit on a file's size is one on a memfd, too
+        allowed.add(3)  # the limit on a file's size also applies to a memfd
     if "refuse_at" in made.get("knobs", {}) or (made.get("path"), made.get("memory")) == ("dmabuf", "pages"):
         allowed.add(3)
     if trouble.get("kind") == "inject":
@@ -171,13 +172,14 @@ def _recording(out, number, sink, killed, found):
         if sink["kind"] == "sigmf":
             _metadata(out, part, sink, killed, found)
             if out.status == 3 and place == len(parts) - 1 and part.state != "interrupted":
-                found.add("state", f"{part.name} is '{part.state}' though its source broke")
+                found.add("state", f"{part.name} is '{part.state}' although its source failed")
         if place < 3 or place > len(parts) - 4:
             _play(out, part, sink, found)
 
 
 def _together(out, name, parts, found):
-    """The parts are one recording for whoever reads the folder, and as long as their samples, lost ones included."""
+    """Checks that the parts are listed as one recording whose length is that of its samples, including lost
+    ones."""
     done = run.command(["archive", "list", ".", f"--json={out.work}/list.json"], out)
     if done.returncode != 0:
         found.add("archive", f"list: status {done.returncode}: {done.stderr[-300:]}")
@@ -196,11 +198,12 @@ def _together(out, name, parts, found):
     last = full[-1].captures[-1]
     seconds = (last[1] - parts[0].captures[0][1] + full[-1].meta["global"]["iio_stream:samples"] - last[0]) / rate
     if ours[0]["seconds"] is None or abs(ours[0]["seconds"] - seconds) > 1e-6 * seconds + 1e-6:
-        found.add("archive", f"{name} is listed as {ours[0]['seconds']} s long, its samples as {seconds} s")
+        found.add("archive", f"{name} is listed as {ours[0]['seconds']} s long, but its"
+                             f" samples last {seconds} s")
 
 
 def _oldest_first(out, name, parts, found):
-    """What `archive prune` would remove of a recording are its first parts, whatever the clock showed."""
+    """Checks that `archive prune` would remove the first parts of a recording, regardless of the clock."""
     half = sum(len(part.data) for part in parts) // 2
     words = ["archive", "prune", ".", "--keep-size", half, "--dry-run", f"--json={out.work}/prune.json"]
     done = run.command(words, out)
@@ -214,7 +217,8 @@ def _oldest_first(out, name, parts, found):
 
 
 def _unwritten(out, parts):
-    """Whether a block was delivered that the device never wrote, and that is reported: its content is anyone's guess."""
+    """Returns whether a block that the device never wrote was delivered and reported. Its content is
+    undefined."""
     if "refuse_at" not in out.made.get("knobs", {}):
         return False
     if out.summary:
@@ -227,19 +231,21 @@ def _journal(part):
 
 
 def _lose_ends(out, parts):
-    """Makes a hole of the last bytes of each part that another one follows, as if the disk had not stored them."""
+    """Punches a hole into the last bytes of each part that has a following part, as if the disk had not
+    stored them."""
     for part, after in zip(parts, parts[1:]):
         if not _journal(part).exists() or not after.data.any():
             continue
         begin = max(0, len(part.data.tobytes().rstrip(b"\0")) - out.made["trouble"]["unstored"])
         begin, end = begin // 4096 * 4096, -(-len(part.data) // 4096) * 4096
-        if begin < end:  # where a file system has no holes, the zeros are written
+        if begin < end:  # a file system without holes keeps the bytes
             subprocess.run(["fallocate", "-p", "-o", str(begin), "-l", str(end - begin), part.path], check=False,
                            capture_output=True)
 
 
 def _move(out, part, sink):
-    """As its user may have done before recovering it: a copy has zeros for holes, or lacks the journal."""
+    """Changes the part as a user might before recovering it: a copy has zeros instead of holes, or lacks the
+    journal."""
     moved = out.made["trouble"].get("moved")
     journal = _journal(part)
     if moved == "copied" and part.path.exists():
@@ -255,9 +261,9 @@ def _recover(out, part, sink, found):
     _move(out, part, sink)
     form = ["--format", content.formats(out, sink)[1].name] if sink["kind"] == "raw" else []
     if form and "channels" in out.made:
-        form = []  # recover has no option for several channels; the journal has them
+        form = []  # recover has no option for several channels; the journal records them
     done = run.command(["recover", part.name, *form, f"--json={out.work}/recover.json"], out)
-    if done.returncode not in (0, 4):  # 4: a part lacks its end, and later ones follow
+    if done.returncode not in (0, 4):  # 4: the end of a part is missing, and later parts follow
         found.add("recover", f"{part.name}: status {done.returncode}: {done.stderr[-300:]}")
         return None
     said = json.loads((out.work / "recover.json").read_text())
@@ -265,19 +271,21 @@ def _recover(out, part, sink, found):
         found.add("recover", f"{part.name}: status {done.returncode}, {said['missing_samples']} samples are missing")
     size = part.path.stat().st_size
     if size < kept - 8:
-        found.add("recover", f"{part.name}: kept {size} bytes, {kept} were on the disk")
+        found.add("recover", f"{part.name}: kept {size} bytes, but {kept} were on the disk")
     rest = part.data[size:]
     tail = pathlib.Path(str(part.path) + ".tail")
     if rest.any() and not (tail.exists() and tail.read_bytes().rstrip(b"\0") == rest.tobytes().rstrip(b"\0")):
-        found.add("recover", f"{part.name}: what came after {size} bytes is not in {tail.name}")
-    if sink["kind"] == "raw" and not form:  # nor can it cut between their samples: direct I/O writes whole pages
+        found.add("recover", f"{part.name}: the data after {size} bytes are not in {tail.name}")
+    # Without a format, `recover` does not know where samples end, and direct I/O writes whole pages.
+    if sink["kind"] == "raw" and not form:
         sample = content.formats(out, sink)[1].sample_bytes
         os.truncate(part.path, part.path.stat().st_size // sample * sample)
     return said
 
 
 def _missing(out, sink, parts, said, journals, found):
-    """What `recover` says is missing at the end of a part is what the next part's first sample shows."""
+    """Checks that the number of samples that `recover` reports as missing at a part's end matches the next
+    part's first sample."""
     if not content.is_ramp(out, sink) or sink.get("on-full") == "drop" or \
             {"rate", "drop_at", "stall_at", "on_gap", "knobs", "moved"} & (set(out.made) | set(out.made.get("trouble", {}))):
         return
@@ -290,10 +298,11 @@ def _missing(out, sink, parts, said, journals, found):
         claim = said.get(part.name) or {"missing_samples": 0, "next_part": None}
         is_unknown = claim["missing_samples"] is None and after.name not in journals
         if claim["missing_samples"] != missing and not is_unknown:
-            found.add("recover", f"{part.name}: {claim['missing_samples']} samples are said to be missing at its end,"
-                                 f" it is {missing}")
+            found.add("recover", f"{part.name}: {claim['missing_samples']} samples are reported as missing at its end,"
+                                 f" but {missing} are")
         if claim["missing_samples"] and claim["next_part"] != after.path.name:
-            found.add("recover", f"{part.name}: {claim['next_part']} is said to follow, it is {after.name}")
+            found.add("recover", f"{part.name}: {claim['next_part']} is reported as next, but it is"
+                                 f" {after.name}")
         end = index
 
 
@@ -301,20 +310,22 @@ def _files(out, number, parts, found):
     said = out.summary["sinks"][number]
     listed = (said.get("report") or {}).get("files")
     if listed is not None and listed != [p.name for p in parts]:
-        found.add("files", f"{listed} are listed, {[p.name for p in parts]} are there")
+        found.add("files", f"{listed} are listed, but {[p.name for p in parts]} are there")
     size = sum(len(p.data) for p in parts)
     if said["bytes"] != size:
-        found.add("count", f"sink {number}: {said['bytes']} bytes are claimed, the files have {size}")
+        found.add("count", f"sink {number}: {said['bytes']} bytes are claimed, but the files have {size}")
     _accounted(out, number, said, found)
 
 
 def _accounted(out, number, said, found):
-    """Each sample was delivered to a sink, or dropped before it; zeros that were filled in as well."""
+    """Checks that each sample, including filled-in zeros, was either delivered to a sink or dropped before
+    it."""
     zeros = out.summary["gaps"]["lost_min"] if out.made.get("on_gap") == "zero-fill" else 0
     total = said["delivered_samples"] + said["dropped_samples"]
     if not out.summary["samples"] <= total <= out.summary["samples"] + zeros:
-        found.add("count", f"sink {number}: {said['delivered_samples']} + {said['dropped_samples']} dropped of"
-                           f" {out.summary['samples']} samples and {zeros} zeros")
+        found.add("count", f"sink {number}: {said['delivered_samples']} delivered and"
+                           f" {said['dropped_samples']} dropped of {out.summary['samples']} samples and"
+                           f" {zeros} zeros")
 
 
 def _metadata(out, part, sink, killed, found):
@@ -322,14 +333,14 @@ def _metadata(out, part, sink, killed, found):
         found.add("sigmf", f"{part.name}: {wrong}")
     said = part.meta["global"].get("core:sha512")
     if said != hashlib.sha512(part.data.tobytes()).hexdigest() and (said or ("hash" in sink and out.status == 0)):
-        found.add("hash", f"{part.name}: core:sha512 is {said}, which is not that of its samples")
+        found.add("hash", f"{part.name}: core:sha512 is {said}, which is not the hash of its samples")
     wanted = {0: {"complete"}, 4: {"complete", "interrupted"}, -9: {"recovered", "complete", "interrupted"}}
     if out.status in wanted and part.state not in wanted[out.status]:
         found.add("state", f"{part.name} is '{part.state}' at status {out.status}")
 
 
 def _play(out, part, sink, found):
-    """Verifies it, and plays it into another file."""
+    """Verifies the part, and plays it into another file."""
     if not part.data.size:
         return
     _, form = content.formats(out, sink)
@@ -342,8 +353,8 @@ def _play(out, part, sink, found):
     if part.meta is None:
         return
     if copies.is_undeclared(out.made):
-        return  # its keys stay, and are as wrong in the copy
-    late = out.left and out.made.get("on_gap") == "zero-fill"  # the zeros may not be in the journal yet
+        return  # the undeclared keys stay in the copy, and are equally wrong there
+    late = out.left and out.made.get("on_gap") == "zero-fill"  # the zeros might not be in the journal yet
     ramp = ["--pattern", "ramp"] if not late and content.is_ramp(out, sink) and out.made.get("silent") != "on" else []
     done = run.command(["verify", part.name, *ramp, f"--json={out.work}/verify.json"], out)
     if done.returncode != 0:

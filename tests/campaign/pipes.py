@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""A pipe that stays open: it was fed, and the stream ends by a signal, a duration or a number of samples.
+"""Scenarios with a pipe that stays open after it has been fed. The stream ends by a signal, a duration or a
+number of samples.
 
-Its settings are `open` of a scenario: `kind` (stdin or fifo), `end` (sigint, sigterm, duration or samples), `stop_at`
-(samples), `rate` (S/s) and `pause` (wait after each chunk until the stream has read it). This end keeps the pipe
-open for reading too, so that it knows what the stream has left in it."""
+`open` of a scenario has the settings: `kind` (stdin or fifo), `end` (sigint, sigterm, duration or samples),
+`stop_at` (samples), `rate` (S/s) and `pause` (wait after each chunk until the stream has read it). The
+campaign keeps the pipe open for reading too, so that it can count the bytes that the stream has left in
+it."""
 import array
 import contextlib
 import fcntl
@@ -16,7 +18,7 @@ import time
 import samples
 
 SIGNALS = {"sigint": signal.SIGINT, "sigterm": signal.SIGTERM}
-DURATION = 1  # s, of samples if the pipe has a rate, else by the clock
+DURATION = 1  # s; counted in samples if the pipe has a rate, otherwise by the clock
 
 
 def generate(chance, maybe, made):
@@ -26,7 +28,8 @@ def generate(chance, maybe, made):
     if pipe["end"] == "samples":
         pipe["stop_at"] = chance.randrange(1, made["samples"] + 1)
     if maybe(chance, 0.3):
-        # At less, two times of a block, which a duration waits for the last samples, would be long.
+        # At a lower rate, the wait for the last samples of a duration, which is twice a block's duration,
+        # would be long.
         pipe["rate"] = max(500_000, round(made["samples"] * chance.choice([0.3, 1, 2])))
     if maybe(chance, 0.4):
         pipe["pause"] = True
@@ -34,7 +37,7 @@ def generate(chance, maybe, made):
 
 
 class Pipe:
-    """The harness's end of an open pipe. Thread: one."""
+    """The campaign's end of an open pipe. Thread: one."""
 
     def __init__(self, made, work):
         self.made, self.settings = made, made["open"]
@@ -50,7 +53,7 @@ class Pipe:
             os.set_blocking(self.write_end, False)
 
     def unread(self):
-        """Bytes that the stream has not read yet."""
+        """Returns the number of bytes that the stream has not read yet."""
         count = array.array("i", [0])
         fcntl.ioctl(self.write_end, termios.FIONREAD, count)
         return count[0]
@@ -89,8 +92,8 @@ class Pipe:
         return True
 
     def due(self):
-        """How many samples the stream has to deliver: each whole one that it has read, up to its limit. It may read
-        more than its limit."""
+        """Returns how many samples the stream must deliver: all complete samples that it has read, up to its
+        limit. It can read more than its limit."""
         taken = (self.written - self.unread()) // samples.Format(self.made["format"]).sample_bytes
         limit = self.settings.get("stop_at", taken)
         if self.settings["end"] == "duration" and "rate" in self.settings:
@@ -104,7 +107,7 @@ class Pipe:
 
 
 def words(made, path):
-    """The source's words, and the options that end the stream."""
+    """Returns the source's arguments, and the options that end the stream."""
     pipe = made["open"]
     source = [str(path), "format=" + made["format"], *([f"rate={pipe['rate']}"] if "rate" in pipe else [])]
     options = {"samples": ["--samples", str(pipe.get("stop_at"))],
@@ -113,11 +116,12 @@ def words(made, path):
 
 
 def check(out, found):
-    """Whether the stream ended as it should, with everything that it has read."""
+    """Checks that the stream ended as it should, with everything that it read."""
     if out.status != 0 or not out.summary:
         return
     ended = {"sigint": "signal", "sigterm": "signal"}.get(out.made["open"]["end"], out.made["open"]["end"])
     if out.summary["ended"] != ended:
         found.add("ended", f"by {out.summary['ended']}, and not by {ended}")
     if out.summary["samples"] != out.due:
-        found.add("missing", f"{out.due} samples were read from the pipe, the summary has {out.summary['samples']}")
+        found.add("missing", f"{out.due} samples were read from the pipe, but the summary has"
+                             f" {out.summary['samples']}")

@@ -19,34 +19,37 @@ import samples
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("IIO_STREAM_BUILD", ROOT / "build")).resolve()
 COMMAND = str(BUILD / "iio-stream")
-DEADLINE = 60   # s that a command may wait or compute, which should take about a second: Patience
+DEADLINE = 60   # s that a command may wait or compute (see Patience); it should take about a second
 STRACE = ["strace", "-f", "-qq", "-e", "signal=none", "-o", "/dev/null"]
 
-# A shell that runs the campaign in the background has it ignored, and so would the command.
+# A background job of a shell ignores SIGINT. Without this, the command would ignore it as well.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def deadline(made):
-    """The same, and what a slow disk takes: half a dozen fsync() for each of at most some thirty parts."""
+    """Returns the deadline plus the time of a slow disk: about six fsync() for each of up to about thirty
+    parts."""
     return DEADLINE + 0.3 * made.get("trouble", {}).get("slow_ms", 0)
 
 
 class Patience:
-    """Ends after so many seconds in which a program could have gone on. How long it waits for a processor or a
-    disk depends on what else the machine does: then only the processor's time that it has spent counts."""
+    """A timeout that ends after a number of seconds in which a program could have continued. Waiting for a
+    processor or a disk depends on the machine's other work; during such waits only the program's processor
+    time counts."""
 
-    OFTEN, LONGEST = 0.05, 0.5  # s that count at once: no more, since this process may have waited, too
+    # In seconds. At most LONGEST counts at once, because this process may have waited as well.
+    OFTEN, LONGEST = 0.05, 0.5
 
     def __init__(self, process, seconds):
         self.process, self.left = process, seconds
         self.then, (_, self.spent) = time.monotonic(), self._look()
 
     def _look(self):
-        """Whether a thread could run or waits for a disk, and the processor's time that all have spent."""
+        """Returns whether a thread is runnable or waits for a disk, and the processor time of all threads."""
         held_up, ticks, processes = False, 0, [self.process.pid]
         for number in processes:
             tasks = []
-            with contextlib.suppress(OSError):  # it may have ended
+            with contextlib.suppress(OSError):  # the process may have ended
                 tasks = list(pathlib.Path(f"/proc/{number}/task").iterdir())
             for task in tasks:
                 with contextlib.suppress(OSError, ValueError):
@@ -66,7 +69,7 @@ class Patience:
         return self.left <= 0
 
     def wait(self):
-        """The status of the program. Throws TimeoutExpired."""
+        """Returns the exit status of the program. Raises TimeoutExpired."""
         return self.call(self.process.wait)
 
     def call(self, wait):
@@ -79,18 +82,18 @@ class Patience:
 
 
 class Outcome:
-    """Everything known about one run: `folder` has the data, `work` what the campaign keeps beside them."""
+    """Everything known about one run. `folder` has the data, `work` the campaign's own files."""
 
     def __init__(self, made, work):
         self.made, self.work, self.folder = made, work, work / "data"
         self.status, self.err, self.seconds, self.hung = None, "", 0.0, False
         self.summary, self.stdout, self.fed = None, b"", None
-        self.due = None        # samples that an open pipe was read of
-        self.original = None   # metadata of the recording that is copied
+        self.due = None        # samples that were read from an open pipe
+        self.original = None   # metadata of the recording to copy
         self.begun_utc = 0.0
         self.words, self.others, self.survivors = [], [], []
         self.refused = self.left = False
-        self.deaf = False      # the signal came before the program listened to it
+        self.deaf = False      # the signal came before the program had a handler for it
         self.replaced = False  # a second program started when the first had closed its files
 
 
@@ -149,7 +152,7 @@ def tracing(trouble):
 
 @contextlib.contextmanager
 def storage(trouble, out):
-    """The folder of the data, on its own file system if that is to be small."""
+    """Makes the folder of the data, on its own small file system if the scenario needs a full disk."""
     out.folder.mkdir()
     if trouble.get("kind") != "full" or os.geteuid() != 0:
         yield
@@ -164,7 +167,7 @@ def storage(trouble, out):
         subprocess.run(["mkfs.ext4", "-q", "-O", "^has_journal", "-m", "0", image], check=True, capture_output=True)
         command = ["mount", "-o", "loop", image, out.folder]
     if subprocess.run(command, capture_output=True, check=False).returncode != 0:
-        yield  # a container may not: then that fault is left out
+        yield  # a container may lack permission; the fault is then left out
         return
     try:
         yield
@@ -182,7 +185,7 @@ def feed(process, data, chunk):
 
 
 def target(process, traced):
-    """The command itself, which may be a child of strace."""
+    """Returns the PID of the command itself, which can be a child of strace."""
     if not traced:
         return process.pid
     patience = Patience(process, DEADLINE)
@@ -196,7 +199,7 @@ def target(process, traced):
 
 
 def upset(process, out, traced):
-    """What happens while it runs."""
+    """Makes the scenario's trouble happen while the command runs."""
     trouble = out.made.get("trouble", {})
     if "after_ms" not in trouble:
         return
@@ -232,20 +235,22 @@ def upset(process, out, traced):
 
 
 def await_part(process, out, number):
-    """Waits until that part of some recording has samples."""
+    """Waits until the part with that number of any recording contains samples."""
     patience = Patience(process, DEADLINE / 2)
     while process.poll() is None and not patience.is_over():
         for path in out.folder.glob(f"?.{number:04}.*"):
             if path.suffix in (".sigmf-meta", ".journal", ".new"):
                 continue
-            with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:  # gone if it was the ready one
+            # The file that was prepared for the next part can disappear.
+            with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:
                 if file.read(4096).strip(b"\0"):
                     return
         time.sleep(0.001)
 
 
 def catches(pid):
-    """Whether a process has a handler for SIGINT yet, and so for SIGTERM: on a busy machine that takes a while."""
+    """Returns whether a process has a handler for SIGINT yet, and therefore for SIGTERM. On a busy machine
+    that takes a while."""
     with contextlib.suppress(OSError, IndexError):
         caught = pathlib.Path(f"/proc/{pid}/status").read_text().split("SigCgt:")[1].split()[0]
         return bool(int(caught, 16) >> (signal.SIGINT - 1) & 1)
@@ -253,7 +258,8 @@ def catches(pid):
 
 
 def has_open(file, pid):
-    """Whether the process has that file open: before and after that no one can know about it."""
+    """Returns whether the process has that file open. Only while it is open can
+    other programs detect the recording."""
     with contextlib.suppress(OSError):
         return any(os.readlink(link) == str(file) for link in pathlib.Path(f"/proc/{pid}/fd").iterdir())
     return False
@@ -273,7 +279,7 @@ def command(words, out, environment=None, started=lambda process: None):
 
 
 def stream(made, out):
-    """Runs the stream itself, to its end."""
+    """Runs the stream of a scenario until it ends."""
     trouble = made.get("trouble", {})
     traced = tracing(trouble)
     if made["source"] == "iio":
@@ -329,13 +335,14 @@ def stdin_of(made, pipe):
 
 
 def end_session(process):
-    """Ends what is left of the process and its children, and returns what there was."""
+    """Ends the process and the rest of its session, and returns the names of the other programs that were
+    left."""
     left = []
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdecimal() and int(entry.name) != process.pid:
             with contextlib.suppress(OSError, IndexError):
                 fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
-                if int(fields[3]) == process.pid and fields[0] != "Z":  # its session is ours
+                if int(fields[3]) == process.pid and fields[0] != "Z":  # it is in the command's session
                     left.append((entry / "comm").read_text().strip())
                     os.kill(int(entry.name), signal.SIGKILL)
     if process.poll() is None:

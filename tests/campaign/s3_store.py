@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""A store of objects in a thread: the requests of S3 that the command makes, and what can fail.
+"""An object store in a thread. It serves the S3 requests of the command, and injects faults into them.
 
-A fault is [number, kind]: it happens to the first request from that number on to which it can happen.
+A fault is [number, kind]. It hits the first request, from that number on, that can have this kind of fault.
 
-    500, 503, 403, 404     the answer is that error, and nothing is done
-    500 after              the request is done, and the answer is an error
-    cut, cut after         the connection ends without an answer; before or after the request is done
+    500, 503, 403, 404     the answer is that error, and the request is not performed
+    500 after              the request is performed, and the answer is an error
+    cut, cut after         the connection ends without an answer, before or after the request is performed
     cut body               the answer ends too early
     stall                  the answer is late
-    kill, kill after       the program is killed; before or after the request is done
-    other bytes            one bit of the body is another: of what is sent, or of an object that is read
-    fewer bytes            the same, and it is the body's end that is missing
-    other range, no range  the answer to a request for a range is of another one, or does not say of which
+    kill, kill after       the program is killed, before or after the request is performed
+    other bytes            one bit of the body is changed, in an upload or in an object that is read
+    fewer bytes            the end of the body is missing, in an upload or in an object that is read
+    other range, no range  the answer to a request for a range has another range, or does not state its range
 """
 import base64
 import contextlib
@@ -43,15 +43,15 @@ class Object:
 
 
 class Refused(Exception):
-    """An answer with an error: its status, and the error's code."""
+    """An error answer: its status and the error's code."""
 
 
 class Store:
-    """Objects by their key. `settings` are those of a scenario's `store`. Thread: any."""
+    """A store of objects by their key. `settings` is a scenario's `store`. Thread: any."""
 
     def __init__(self, settings, has_hash):
         self.settings, self.has_hash, self.objects, self.uploads = settings, has_hash, {}, {}
-        self.faults, self.happened = [], []  # kind, method and path of each request to which one has happened
+        self.faults, self.happened = [], []  # kind, method and path of each request that a fault has hit
         self.victim, self.requests, self.lock = None, 0, threading.RLock()
         self._server = Server(("127.0.0.1", 0), Handler)
         self._server.store = self
@@ -66,7 +66,7 @@ class Store:
         self._server.server_close()
 
     def environment(self):
-        """By which the command finds the store."""
+        """Returns the environment by which the command finds the store."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
         return {**kept, "AWS_ENDPOINT_URL": self.url, "AWS_ACCESS_KEY_ID": "key",
                 "AWS_SECRET_ACCESS_KEY": "secret", "HOME": "/nonexistent"}
@@ -76,7 +76,7 @@ class Store:
             self.faults, self.happened, self.requests = [*faults], [], 0
 
     def take_fault(self, request):
-        """The kind of the fault that happens to a request, or None."""
+        """Returns the kind of the fault that hits a request, or None."""
         with self.lock:
             self.requests += 1
             for fault in self.faults:
@@ -87,11 +87,12 @@ class Store:
         return None
 
     def can_be_known(self, key):
-        """Whether the store's MD5 or the metadata's hash shows that an object's bytes are others."""
+        """Returns whether the store's MD5 or the metadata's hash reveals that an object's bytes have
+        changed."""
         return self.settings.get("etags", "md5") == "md5" or (key.endswith("-data") and self.has_hash)
 
     def watch(self, process):
-        """The program that a fault may kill."""
+        """Sets the program that a fault can kill."""
         self.victim = process.pid
 
     def kill(self):
@@ -99,7 +100,7 @@ class Store:
             os.kill(self.victim, signal.SIGKILL)
 
     def answer(self, request):
-        """Does what a request says: status, headers and body."""
+        """Performs a request, and returns status, headers and body."""
         with self.lock:
             try:
                 return self._answer(request)
@@ -214,13 +215,13 @@ class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, *_):
-        """A program that was killed, or has ended, has closed its connections."""
+        """Ignores connections that a killed or finished program has closed."""
         if not isinstance(sys.exc_info()[1], ConnectionError):
             traceback.print_exc()
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """One request: `key` is "" for the bucket, and `first` the first byte of a range."""
+    """One request. `key` is "" for the bucket, and `first` is the first byte of a range."""
 
     protocol_version = "HTTP/1.1"
 
@@ -232,7 +233,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.first = int(found[1]) if found else None
         length = int(self.headers.get("Content-Length", 0))
         self.body = self.rfile.read(length)
-        if len(self.body) < length:  # the program has ended meanwhile
+        if len(self.body) < length:  # the program has ended in the meantime
             self.close_connection = True
             return None
         store = self.server.store
@@ -254,9 +255,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
     do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _handle
 
     def can_have(self, kind):
-        """Whether a fault can happen to this request."""
+        """Returns whether a fault of this kind can hit this request."""
         reads = self.method == "GET" and self.key != "" and "uploadId" not in self.query
-        if kind == "404":  # whoever lists what is there takes metadata without an object for removed
+        if kind == "404":  # a client that lists objects takes metadata without samples for a removed part
             return self.key.endswith("-data") or self.method == "PUT"
         if kind in AFTER:
             return self.method in ("PUT", "POST") or kind == "kill after"
@@ -280,7 +281,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def _send(self, status, headers, body, fault):
         if self.method == "GET" and status in (200, 206):
-            body = changed(fault, body, 2)  # another bit than that of an upload, which would be mended
+            # Flips a different bit than in an upload: the same bit would restore the uploaded data.
+            body = changed(fault, body, 2)
             if fault == "no range":
                 del headers["Content-Range"]
             if fault == "other range":
@@ -296,7 +298,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.close_connection = self.close_connection or fault == "cut body"
 
     def log_message(self, *_):
-        """A line for each request is nothing to read."""
+        """Prints nothing: a line for each request would be noise."""
 
 
 def changed(fault, body, bit=1):

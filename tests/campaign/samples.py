@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The samples as docs/simulator.md and SigMF define them, in NumPy: the campaign's own model of them."""
+"""An independent model, in NumPy, of the samples that docs/simulator.md and SigMF define."""
 import re
 
 import numpy as np
@@ -15,7 +15,7 @@ class Format:
         self.values = values or (2 if kind == "c" else 1)
         self.dtype = np.dtype((">" if order == "be" else "<") + letter + str(self.bits // 8))
         self.sample_bytes = self.values * self.dtype.itemsize
-        # The value that zero-fill writes: unsigned I/Q pairs are offset binary, rtl_sdr's cu8 for one.
+        # The value that zero-fill writes. Unsigned I/Q pairs are offset binary, such as rtl_sdr's cu8.
         self.zero = 1 << (self.bits - 1) if kind == "c" and letter == "u" else 0
 
     def zeros(self, samples):
@@ -23,14 +23,14 @@ class Format:
 
 
 def ramp(first, count):
-    """Bytes of the ramp: as 64-bit little-endian words they count."""
+    """Returns bytes of the ramp: a count in 64-bit little-endian words."""
     words = np.arange(first // 8, (first + count + 7) // 8, dtype="<u8")
     return words.view(np.uint8)[first % 8:][:count]
 
 
 def edges(form, samples):
-    """Real values at, just below and just above the middle of two integers, at the ends of the scale and
-    beyond, and NaN."""
+    """Returns real values at, just below and just above the midpoint of two integers, at the ends of the
+    scale and beyond, and NaN."""
     chance = np.random.Generator(np.random.PCG64(samples))
     count = samples * form.values
     bits = chance.choice([8, 16], count)
@@ -44,8 +44,8 @@ def edges(form, samples):
 
 
 def convert(data, source, target):
-    """The bytes of `target` for those of `source`: full scale is 1.0, to the nearest value, up where two
-    are as near, no further than the scale goes; what is no number is 0."""
+    """Converts bytes of the format `source` to `target`. Full scale is 1.0. Values are rounded to the nearest
+    value, upwards if two are equally near, and limited to the scale. NaN becomes 0."""
     values = np.frombuffer(data, source.dtype)
     with np.errstate(all="ignore"):
         if source.letter == "f" and target.letter == "f":
@@ -69,7 +69,7 @@ def _to_integers(values, target):
 
 
 def restored(data, target, source):
-    """The bytes of `source` that were converted to `data`, if no bit was lost; else None."""
+    """Returns the bytes of `source` that were converted to `data`, or None if any bit was lost."""
     if source.letter == "f" or (target.letter == "f" and target.bits // 2 + 8 * (target.bits == 32) < source.bits):
         return None
     if target.letter != "f" and target.bits < source.bits:
@@ -79,16 +79,17 @@ def restored(data, target, source):
 
 
 class Runs:
-    """Which parts of the ramp some bytes are: runs of (first sample, sample after it, offset of the
-    stream's index from the file's, earliest sample that could be its first, latest that could be the one
-    after it). Zeros are not a run; next to them, the zeros that the ramp itself has may be theirs. `zero`: the bytes
-    of a sample that is zero."""
+    """The parts of the ramp that some bytes contain, as runs: (first sample, sample after the last, offset of
+    the stream's index from the file's, earliest sample that could be the first, latest that could be the
+    sample after the last). Zeros are not a run, but zeros beside a run can be the ramp's own zeros. `zero`
+    has the bytes of a zero sample."""
 
     def __init__(self, data, sample_bytes, hints=(), zero=None):
         self.data, self.size = data, sample_bytes
         self.zero = np.zeros(sample_bytes, np.uint8) if zero is None else zero
         self.count = len(data) // sample_bytes
-        self.clear = max(0, self.count - 16 // sample_bytes - 1)  # after this there is no whole word to go by
+        # After this sample there is no complete word to identify a position.
+        self.clear = max(0, self.count - 16 // sample_bytes - 1)
         self.runs, self.strange = [], []
         at = 0
         while at < self.count:
@@ -101,7 +102,7 @@ class Runs:
             at = end
 
     def _before_zeros(self, begin, end):
-        """Where the zeros after a run's end begin; its end if there are none."""
+        """Returns where the zeros begin after the run, or the run's end if there are none."""
         if end == self.count or not self._is_zero(end):
             return end
         while end > begin and self._is_zero(end - 1):
@@ -137,18 +138,19 @@ class Runs:
 
     def _locate(self, at, hints):
         rest = self.data[at * self.size:at * self.size + 64]
-        on = hints[0] if at == 0 and hints else None  # what continues the stream at a file's beginning
+        # The index that continues the stream at a file's beginning.
+        on = hints[0] if at == 0 and hints else None
         if on is not None and np.array_equal(rest[:16], ramp(on * self.size, len(rest[:16]))):
             return on
         for shift in range(8 if len(rest) >= 16 else 0):
             place = 8 * int.from_bytes(rest[shift:shift + 8].tobytes(), "little") - shift
-            # Zeros are those of a gap, or of a file's end, unless they are the very first word.
+            # Zeros belong to a gap or to a file's end, unless they are the very first word.
             if place >= 0 and place % self.size == 0 and place < 1 << 48 and rest.any() and \
                     np.array_equal(rest[:max(16, 2 * self.size)], ramp(place, len(rest[:max(16, 2 * self.size)]))):
                 return place // self.size
         if on is not None and np.array_equal(rest[:self.size], ramp(on * self.size, self.size)[:len(rest)]):
-            return on  # if only for one sample
-        if len(rest) < 16 + self.size:  # too few for a word: the claim is accepted
+            return on  # accepts even a single sample
+        if len(rest) < 16 + self.size:  # too few bytes for a word: accepts the index of the metadata
             for offset in hints:
                 if at + offset >= 0 and np.array_equal(rest, ramp((at + offset) * self.size, len(rest))):
                     return at + offset

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""What is tried: a plain dictionary, made from a seed. A setting that is not there has its default.
+"""A scenario, which is a plain dictionary made from a seed. A missing setting has its default.
 
     source      sim, file, stdin or recording; format, channels, pattern, rate and the faults of a sim:
-    samples     how many are asked for; of another source how many there are, and `torn` bytes more
-    open        the stdin is a pipe that stays open (pipes.py)
+    samples     the number of samples to request from sim:, or the number in another source, plus `torn` bytes
+    open        stdin is a pipe that stays open (pipes.py)
     original    a recording's metadata, as another program writes them (copies.py)
     clock       steps of the wall clock (clock.py)
     sinks       a list: kind (sigmf, raw, stdout, null), and the sink's own options
-    trouble     what happens to it: kind, and when
-    store       where its parts are uploaded to, and how that fails (archives.py)
+    trouble     the fault or signal that hits the stream, and when
+    store       the store to which the parts are uploaded, and its faults (archives.py)
 """
 import pathlib
 import random
@@ -20,7 +20,7 @@ import lab
 import pipes
 import samples
 
-# Formats whose samples may be anything; `edges` are values at and near the middle of two integers.
+# Formats whose samples can have any value. `edges` are values at and near the midpoint of two integers.
 FORMATS = ["ci16_le", "ci16_le", "ci16_le", "ci8", "ri8", "cu8", "ri16_le", "ci16_be", "cu16_le", "cf32_le",
            "ri32_le", "rf32_le", "cf64_le"]
 SUFFIX = {"ci16_le": ".ci16", "ci8": ".ci8", "ri8": ".ri8", "cu8": ".cu8", "cf32_le": ".cf32", "ri16_le": ".ri16"}
@@ -57,7 +57,7 @@ def source_of(chance):
         if kind == "stdin" and maybe(chance, 0.5):
             pipes.generate(chance, maybe, made)
         return made
-    made["samples"] += 200  # only a whole word identifies a position in the ramp
+    made["samples"] += 200  # only a complete word identifies a position in the ramp
     if made["format"][1] == "i" and maybe(chance, 0.2):
         made["channels"] = chance.choice([2, 4, 6] if made["format"][0] == "c" else [1, 2, 3, 5])
     if maybe(chance, 0.4):
@@ -65,7 +65,8 @@ def source_of(chance):
         made["samples"] = min(made["samples"], made["rate"] // 2)
     if maybe(chance, 0.5):
         at = chance.randrange(made["samples"] - 100)
-        made["drop_at"] = at if at == 0 else max(at, 16)  # less before it is not a word of the ramp, and could be anywhere
+        # Fewer samples before it are not a complete word of the ramp, and could be anywhere.
+        made["drop_at"] = at if at == 0 else max(at, 16)
         # A device that exceeds the deadline for a block has failed.
         made["drop"] = log_range(chance, 1, min(1_000_000, made.get("rate", 4_000_000) // 4))
         if maybe(chance, 0.1):
@@ -110,7 +111,7 @@ def sink_of(chance, number, source):
 def trouble_of(chance, made):
     kinds = ["sigint", "sigterm", "kill", "kill", "kill", "fsize", "full", "slow", "inject", "inject", "second"]
     if "open" in made or made["source"] == "recording":
-        kinds = ["slow"]  # any other is an end of its own
+        kinds = ["slow"]  # any other kind would end the stream by itself
     kind = chance.choice(kinds)
     trouble = {"kind": kind}
     if kind in ("sigint", "sigterm", "kill", "second"):
@@ -128,7 +129,7 @@ def trouble_of(chance, made):
         if kind == "kill" and maybe(chance, 0.3):
             trouble["slow_ms"] = chance.choice([20, 300])
         if kind == "kill" and made["source"] == "sim" and maybe(chance, 0.3):
-            # Late writes show the order of writing.
+            # Late writes reveal the order of writing.
             trouble.update(slow_ms=chance.choice([20, 100]), slow_write=True, after_ms=chance.randrange(300, 4000))
             made.pop("rate")
             made["samples"] = 64_000_000
@@ -137,19 +138,20 @@ def trouble_of(chance, made):
         elif kind == "kill" and made["source"] == "sim" and maybe(chance, 0.5):
             unstored(chance, made, trouble)
     elif kind in ("fsize", "full"):
-        trouble["bytes"] = log_range(chance, 20_000, 6_000_000)  # the summary has to fit
+        trouble["bytes"] = log_range(chance, 20_000, 6_000_000)  # the summary must fit
         if kind == "full":
             trouble["bytes"] = max(trouble["bytes"], 400_000)
             trouble["system"] = chance.choice(["tmpfs", "ext4"])
     elif kind == "slow":
         trouble["slow_ms"] = chance.choice([20, 200, 700])
         for sink in made["sinks"]:
-            if sink["kind"] == "sigmf" and maybe(chance, 0.5):  # the hash of a part and the next part's fsync() at once
+            # The hash of a part and the fsync() of the next part then happen at the same time.
+            if sink["kind"] == "sigmf" and maybe(chance, 0.5):
                 sink.pop("rotate_time", None)
                 sink.setdefault("rotate_bytes", log_range(chance, 30_000, 4_000_000))
                 sink["hash"] = "end"
     else:
-        # The overflow register is read by pwrite64(). Where that fails losses cannot be seen.
+        # The overflow register is read by pwrite64(). If that fails, losses cannot be detected.
         calls = set(ERRORS) - ({"pwrite64"} if made["source"] == "iio" else set())
         trouble["call"] = chance.choice(sorted(calls))
         trouble["error"] = chance.choice(ERRORS[trouble["call"]])
@@ -158,7 +160,7 @@ def trouble_of(chance, made):
 
 
 def rotate(chance, made, trouble):
-    """A recording that is killed has parts, and may be killed as soon as one of them has samples."""
+    """Splits a recording that is killed into parts. It can be killed as soon as one of them has samples."""
     sink = chance.choice(made["sinks"])
     if sink["kind"] in ("sigmf", "raw") and "rotate_time" not in sink:
         sink.setdefault("rotate_bytes", log_range(chance, 30_000, 4_000_000))
@@ -168,12 +170,13 @@ def rotate(chance, made, trouble):
 
 
 def unstored(chance, made, trouble):
-    """A part is killed while it is being closed, and the disk has not stored its last bytes, but later ones."""
+    """Kills the program while it closes a part. The disk has not stored the last bytes of that part, but has
+    stored later ones."""
     trouble.pop("moved", None)
     trouble.update(slow_ms=1000, slow_calls="ftruncate", at_part=1, after_ms=0, unstored=log_range(chance, 1, 500_000))
     made["samples"] = 64_000_000
     for key in ("rate", "drop_at", "drop", "stall_at", "stall_for", "unplug_at", "on_gap", "silent"):
-        made.pop(key, None)  # only without other losses the samples show what is missing
+        made.pop(key, None)  # the samples show what is missing only if there are no other losses
     sink = chance.choice(made["sinks"])
     if sink["kind"] not in ("sigmf", "raw"):
         sink.update(kind="sigmf")
@@ -184,7 +187,7 @@ def unstored(chance, made, trouble):
 
 
 def block_size(chance, made):
-    """Of whole samples, and no more than a part of a recording may be long."""
+    """Returns a block size of whole samples that is at most a quarter of a recording's part."""
     form = samples.Format(made["format"], made.get("channels"))
     most = min([1 << 20, *(sink.get("rotate_bytes", 1 << 20) for sink in made["sinks"])])
     size = min(chance.choice([4096, 16384, 65536, 40_000, 262_144, 1 << 20]), most // 4)
@@ -192,7 +195,7 @@ def block_size(chance, made):
 
 
 def fewer_parts(made):
-    """A recording with few enough parts to check each: what they cost is the disk's time."""
+    """Limits the number of parts, because checking each part takes disk time."""
     for sink in made["sinks"]:
         if "rotate_bytes" in sink:
             form = samples.Format(sink.get("convert", made["format"]), made.get("channels"))
@@ -215,7 +218,7 @@ def generate(seed, in_lab=False):
     if made["source"] in ("sim", "iio") and maybe(chance, 0.5):
         made["on_gap"] = chance.choice(["zero-fill", "zero-fill", "stop", "mark"])
         if made["source"] == "iio" and made["on_gap"] == "zero-fill":
-            del made["on_gap"]  # a loss of unknown size is filled with the fewest zeros
+            del made["on_gap"]  # a loss of unknown size is filled with the smallest number of zeros
     if made["source"] == "recording":
         of_copy(chance, made)
     if maybe(chance, 0.5 if made["source"] != "recording" else 0.1):
@@ -227,7 +230,7 @@ def generate(seed, in_lab=False):
 
 
 def of_copy(chance, made):
-    """The sinks of a copy take all of it."""
+    """Makes the sinks of a copy take all of its samples."""
     for sink in made["sinks"]:
         sink.pop("on-full", None)
         if sink["kind"] in ("sigmf", "raw") and maybe(chance, 0.4):
@@ -244,8 +247,8 @@ def of_copy(chance, made):
 
 
 def step_clock(chance, made):
-    """A recording in several parts while the clock steps. Only at a rate do captures have times, and only a
-    folder whose parts have all samples is listed as one recording."""
+    """Makes a recording in several parts while the clock steps. Captures have times only if there is a rate,
+    and only a folder whose parts have all samples is listed as one recording."""
     made["clock"] = clock.generate(chance)
     made.setdefault("rate", 4_000_000)
     if "trouble" not in made:
@@ -261,12 +264,12 @@ def step_clock(chance, made):
     made["block_size"] = block_size(chance, made)
 
 
-# The part of a scenario's outcome that depends on the host, not the seed.
+# Returns the parts of a scenario's outcome that depend on the host, not on the seed.
 def hosts(made):
     parts = []
     trouble = made.get("trouble", {})
     if "rate" in made or "knobs" in made:
-        parts.append("how late the source is asked for blocks")
+        parts.append("how late blocks are requested from the source")
     if made.get("open", {}).get("end") == "duration":
         parts.append("how much of a pipe is read in that duration")
     if "clock" in made:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The fewest settings with which a scenario still fails in the same way."""
+"""Finds the fewest settings with which a scenario still fails in the same way."""
 import copy
 import time
 
@@ -20,7 +20,7 @@ def kinds(found):
 
 
 def smaller(made):
-    """Each scenario that has one setting less, or a smaller number."""
+    """Yields every scenario with one setting fewer, or with a smaller number."""
     holders = [[], *(["sinks", n] for n in range(len(made["sinks"]))), *([["trouble"]] if "trouble" in made else []),
                *([["open"]] if "open" in made else []), *([["original", "global"]] if "original" in made else []),
                *([["recorded"]] if "recorded" in made else [])]
@@ -31,7 +31,7 @@ def smaller(made):
     for path in holders:
         for key in list(_at(made, path)):
             if key in ("channels", "pattern") and made["source"] in ("iio", "recording"):
-                continue  # they are the device's, or the recording's
+                continue  # the device or the recording determines them
             if path == ["open"] and key in OF_PIPE:
                 continue
             if key not in NEEDED and not (path == ["trouble"] and key in TROUBLE):
@@ -59,7 +59,7 @@ def smaller(made):
 
 
 def _less_metadata(made):
-    """Each scenario whose original has one capture or annotation less, or one of their keys."""
+    """Yields every scenario whose original lacks one capture, one annotation or one of their keys."""
     metadata = made.get("original", {})
     for name in ("captures", "annotations") if metadata else ():
         for n, one in enumerate(metadata[name]):
@@ -88,7 +88,7 @@ def fails(made, wanted, times=1):
 
 
 def shrink(made, found):
-    """The smallest scenario found, its outcome, and whether it failed again at all."""
+    """Returns the smallest scenario found, its findings, its outcome, and whether it failed again at all."""
     wanted = kinds(found)
     best = fails(made, wanted, 3)
     if not best:
