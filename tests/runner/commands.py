@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the steps run. Each function yields the commands of one step, one after another."""
+"""The commands of the steps. Each function yields the commands of one step, which run one after another."""
 from __future__ import annotations
 
 import os
@@ -11,34 +11,34 @@ from pathlib import Path
 from schedule import Command, Commands, Context
 
 DEBIAN = "/usr/bin/python3"       # Debian's interpreter, with the system's packages
-VENV = "build/venv/bin/python"    # the same one, with packages of PyPI beside them
+VENV = "build/venv/bin/python"    # the same interpreter, with packages from PyPI as well
 
-# Many files are compiled as one: 48 at a time cost two thirds of what 16 do. script/build takes 16, for those
-# who change a file and build again.
+# A unity build compiles many files as one. Batches of 48 take two thirds of the time of batches of 16.
+# script/build uses batches of 16, which recompile faster after a change to one file.
 UNITY = ("-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=48")
 # With --full the tested tree is compiled file by file, which proves that each file includes what it uses.
 FILE_BY_FILE = ("-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON",)
 
-# Tests that compile much, and that no other test waits for. The lab runs the environment that test_pip.py
-# leaves.
+# Tests that compile a lot and on which no other test depends. The lab uses the environment that test_pip.py
+# leaves behind.
 COMPILING = ("package/test_gnuradio.py", "package/test_parts.py", "package/test_pip.py",
              "package/test_wheels.py")
 
-# Tests of the package that need neither a drawing library nor other people's tools.
+# Tests of the package that need neither a plotting library nor third-party tools.
 PACKAGE = tuple(f"python/test_{name}.py" for name in (
     "block", "exchange", "format", "life", "mistakes", "reader", "recording", "samples", "shapes", "values",
     "worker", "writer"))
 
-# For build/venv: other people's readers of our recordings and users of libiio, checkers of our Python, what
-# iio_stream.view, .archive and .events need, and a server of S3.
+# Packages for build/venv: third-party readers of our recordings, programs that use libiio, checkers of our
+# Python, the dependencies of iio_stream.view, .archive and .events, and an S3 server.
 PYPI = ("sigmf", "mypy", "ruff", "matplotlib", "rich", "prometheus-client", "dask[array,distributed]",
         "fsspec", "s3fs", "moto[server]", "nats-py[nkeys]")
 
-VERSIONS = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14")  # of Python, that the package supports
+VERSIONS = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14")  # the versions of Python that the package supports
 
 
 def run(*words: str | Path, full: Sequence[str | Path] | None = None) -> Commands:
-    """One command; with --full another one, if `full` is given."""
+    """Returns a step of one command. With --full, `full` replaces the command if it is given."""
     return lambda context: [Command(full if full is not None and context.full else words)]
 
 
@@ -51,7 +51,7 @@ def install(context: Context) -> Iterator[Command]:
 
 
 def build(context: Context) -> Iterator[Command]:
-    """A tree that is configured already stays as it is."""
+    """Configures the build tree, unless it is already configured, and builds it."""
     if not (context.root / "build" / "build.ninja").exists():
         how = FILE_BY_FILE if context.full else (*UNITY, "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O2 -DNDEBUG")
         yield Command(["cmake", "-S", ".", "-B", "build", "-G", "Ninja", *how])
@@ -59,8 +59,8 @@ def build(context: Context) -> Iterator[Command]:
 
 
 def ctest(tree: str) -> Commands:
-    """The unit and host tests of a build tree. They wait for 75 % of their time, so two run on each
-    processor."""
+    """Returns a step that runs the unit and host tests of a build tree. The tests wait for 75 % of their
+    time, so two run on each processor."""
     return lambda context: [Command([
         "ctest", "--test-dir", tree, "--progress", "--output-on-failure", "--no-tests=error",
         "-j", str(2 * len(os.sched_getaffinity(0))),
@@ -70,25 +70,25 @@ def ctest(tree: str) -> Commands:
 def pytest_command(context: Context, python: str | Path, name: str, tests: Sequence[str],
                    ignored: Sequence[str] = ()) -> Command:
     results = context.results / f"{name}.xml"
-    results.touch()  # a test that hangs ends pytest, which then writes none
+    results.touch()  # after a test hangs, pytest ends without writing the file
     return Command([python, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout", "600",
                     "--timeout-method", "thread", "--junitxml", results,
                     *(f"--ignore=tests/{one}" for one in ignored), *(f"tests/{one}" for one in tests)])
 
 
 def pytest(python: str, name: str, *tests: str, ignored: Sequence[str] = ()) -> Commands:
-    """Tests outside the lab: folders or files of tests/."""
+    """Returns a step that runs tests outside the lab: folders or files of tests/."""
     return lambda context: [pytest_command(context, python, name, tests, ignored)]
 
 
 def build_asan(context: Context) -> Iterator[Command]:
-    """The fuzz targets and the tests, in one tree."""
+    """Builds the fuzz targets and the tests in one tree."""
     yield Command(["script/fuzz", "--build"])
     yield Command(["cmake", "--build", "build-asan", "--target", "unit-tests", "host-tests", "python-core"])
 
 
 def build_tsan(context: Context) -> Iterator[Command]:
-    """Only what is tested, by clang: it compiles instrumented code twice as fast as GCC."""
+    """Builds only the tests, with clang, which compiles instrumented code twice as fast as GCC."""
     yield Command(["cmake", "-S", ".", "-B", "build-tsan", "-G", "Ninja", "-DCMAKE_C_COMPILER=clang",
                    "-DCMAKE_CXX_COMPILER=clang++", *UNITY, "-DIIO_STREAM_SANITIZE=thread",
                    "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1"])
@@ -96,8 +96,8 @@ def build_tsan(context: Context) -> Iterator[Command]:
 
 
 def python_asan(context: Context) -> Iterator[Command]:
-    """The interpreter is not sanitized, so the libraries are preloaded. It does not free everything at its
-    end."""
+    """Preloads the sanitizer's libraries, because the interpreter itself is not sanitized. Leak detection is
+    off, because the interpreter does not free everything when it exits."""
     libraries = [output_of(compiler, f"-print-file-name={name}") for compiler, name in (
         ("clang", "libclang_rt.asan-x86_64.so"), ("gcc", "libstdc++.so"))]
     tests = [f"python/test_{name}.py" for name in ("block", "exchange", "reader", "worker", "writer")]
@@ -112,7 +112,8 @@ def pip_install(environment: str | Path, *packages: str) -> Command:
 
 
 def environment(context: Context) -> Iterator[Command]:
-    """Packages of PyPI beside the system's, and the NumPy for which Debian's GNU Radio is made."""
+    """Installs packages from PyPI beside the system's, and the version of NumPy that Debian's GNU Radio was
+    built for."""
     numpy = output_of(DEBIAN, "-c", "import numpy; print(numpy.__version__)")
     yield Command([DEBIAN, "-m", "venv", "--system-site-packages", "build/venv"])
     yield pip_install("build/venv", f"numpy=={numpy}", *PYPI)
@@ -120,7 +121,7 @@ def environment(context: Context) -> Iterator[Command]:
 
 
 def numpy2(context: Context) -> Iterator[Command]:
-    """The same package on NumPy 2, and checked against its types."""
+    """Tests the same package on NumPy 2, and checks it against NumPy 2's types."""
     yield Command([DEBIAN, "-m", "venv", "--system-site-packages", "build/venv-numpy2"])
     yield pip_install("build/venv-numpy2", "numpy>=2")
     yield pytest_command(context, "build/venv-numpy2/bin/python", "python-numpy2",
@@ -135,8 +136,8 @@ def has_headers(python: Path) -> bool:
 
 
 def interpreters(context: Context) -> dict[str, Path]:
-    """One interpreter with headers of each supported version, the machine's or pyenv's: the oldest one, or
-    all with --full. Debian's own is tested anyway."""
+    """Returns one interpreter with headers for each supported version, from the system or pyenv: only the
+    oldest one, or all with --full. Debian's own interpreter is excluded, because other steps test it."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     found = {}
     for version in VERSIONS:
@@ -151,8 +152,9 @@ def interpreters(context: Context) -> dict[str, Path]:
 
 
 def extensions(context: Context) -> Iterator[Command]:
-    """The extension for other interpreters, beside Debian's one: each has a name of its own. It is linked
-    with the library as it is installed, and compiled as pip does, but faster."""
+    """Builds the extension for other interpreters than Debian's. All files are in one folder; their names
+    differ. The extension is linked with the installed library and compiled as pip compiles it, but without
+    optimization, which is faster."""
     root = context.root / "build" / "pythons"
     yield Command(["cmake", "--install", "build", "--prefix", root / "prefix"])
     for version, python in interpreters(context).items():
@@ -175,8 +177,9 @@ def pythons(context: Context) -> Iterator[Command]:
 
 
 def campaign(context: Context) -> Iterator[Command]:
-    """The seeds that ever failed, and new ones for two minutes or two hours. What a new one finds once, by
-    the chance of a busy machine, is shown and does not fail the short run."""
+    """Runs every scenario that has ever failed, and new seeds for two minutes or two hours. If a new seed
+    fails once and not again, the short run reports but does not count that, because a busy machine can cause
+    it."""
     if context.full:
         yield Command(["script/campaign", "--corpus", "--seconds", "3600"])
         yield Command(["script/campaign", "--lab", "--corpus", "--seconds", "3600"])
@@ -194,13 +197,13 @@ def lab(context: Context) -> Iterator[Command]:
 
 
 def cross(*words: str) -> Commands:
-    """On arm64 `char` has no sign, and on armhf addresses have 32 bits."""
+    """Returns a step for both machines: `char` is unsigned on arm64, and addresses have 32 bits on armhf."""
     return lambda context: [Command(["script/cross", *words, machine, *UNITY])
                             for machine in ("arm64", "armhf")]
 
 
 def tidy(context: Context) -> Iterator[Command]:
-    """In a tree of its own: clang cannot use GCC's precompiled header."""
+    """Checks a separate tree, because clang cannot use GCC's precompiled header."""
     yield Command(["script/install", "tidy"])
     yield Command(["cmake", "-S", ".", "-B", "build-tidy", "-G", "Ninja", *UNITY, *FILE_BY_FILE])
     yield Command(["run-clang-tidy", "-quiet", "-p", "build-tidy", f"{context.root}/build-tidy/.*/Unity/.*"])

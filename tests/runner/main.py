@@ -18,7 +18,7 @@ from schedule import Context, Schedule, Step, last_lines, with_needs
 from steps import STEPS
 
 ROOT = Path(__file__).resolve().parents[2]
-TESTS_FAILED = (1, 8)  # statuses by which pytest and ctest report failed tests, and nothing worse
+TESTS_FAILED = (1, 8)  # exit statuses of pytest and ctest if tests failed and nothing worse happened
 SLOWEST = 10
 
 
@@ -32,20 +32,20 @@ def parse(words: Sequence[str], steps: Sequence[Step]) -> argparse.Namespace:
         "results are in build/results.",
         epilog="\n".join(["steps:", *lines]))
     modes = parser.add_mutually_exclusive_group()
-    modes.add_argument("--full", action="store_true", help="also the counts of tests/counts.py that take "
-                       "hours, boards, Debian 13, clang-tidy and the ABI")
-    modes.add_argument("--host", action="store_true", help="what needs no lab and no sanitizer: unit tests, "
-                       "the command, Python, GNU Radio and SoapySDR")
+    modes.add_argument("--full", action="store_true", help="also use the higher counts of tests/counts.py, "
+                       "which take hours, and run the steps for boards, Debian 13, clang-tidy and the ABI")
+    modes.add_argument("--host", action="store_true", help="run only the steps that need no lab and no "
+                       "sanitizer: unit tests, the command, Python, GNU Radio and SoapySDR")
     parser.add_argument("--repeat", type=int, metavar="N",
-                        help="run the named steps N times, and fail if one run fails")
+                        help="run the named steps N times, and fail if any run fails")
     parser.add_argument("step", nargs="*", metavar="STEP",
-                        help="these steps only, and what they are built from")
+                        help="run only these steps, and the steps that they need")
     options = parser.parse_args(words)
     unknown = [name for name in options.step if name not in {step.name for step in steps}]
     if unknown:
         parser.error(f"there is no step {unknown[0]}: script/test --help lists them")
     if options.repeat is not None and (options.repeat < 1 or not options.step):
-        parser.error("--repeat takes a number from 1 on, and the names of steps")
+        parser.error("--repeat needs a number of at least 1, and the names of steps")
     return options
 
 
@@ -55,7 +55,7 @@ def chosen(options: argparse.Namespace, steps: Sequence[Step]) -> list[Step]:
 
 
 def is_excused(flaky: set[str], step: Step, status: int, context: Context) -> bool:
-    """Whether a step failed only by tests that are listed as flaky."""
+    """Returns whether all failed tests of a step are listed as flaky, and nothing else failed."""
     paths = [[*context.results.glob(pattern)] for pattern in step.results]
     return status in TESTS_FAILED and bool(paths) and all(paths) and results.only_flaky_failed(
         [path for found in paths for path in found], flaky)
@@ -88,7 +88,7 @@ def main(words: Sequence[str], steps: Sequence[Step] = STEPS, root: Path = ROOT)
     began = time.monotonic()
     runs: list[Schedule] = []
     folders: list[Path] = []
-    done: set[str] = set()  # what the named steps need is run once
+    done: set[str] = set()  # the steps that the named steps need run only once
     for number in range(options.repeat or 1):
         if options.repeat:
             print(f"\n==== run {number + 1} of {options.repeat}", flush=True)
@@ -100,7 +100,7 @@ def main(words: Sequence[str], steps: Sequence[Step] = STEPS, root: Path = ROOT)
         runs[-1].run()
         done = runs[-1].passed - set(options.step)
         if set(runs[-1].failed) - set(options.step):
-            break  # what the named steps need has failed
+            break  # a step that the named steps need has failed
     failed = []
     for run, place in zip(runs, folders):
         for name in run.failed:
@@ -118,7 +118,7 @@ def terminate(number: int, frame: object) -> None:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, terminate)
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup leaves it
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # which nohup sets
         signal.signal(signal.SIGHUP, terminate)
     try:
         sys.exit(main(sys.argv[1:]))

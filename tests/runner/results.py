@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""One line of totals from the results of the test runners: tests/runner/results.py FOLDER [FAILED-STEP...]
+"""Prints the totals of the test runners' results: tests/runner/results.py FOLDER [FAILED-STEP...]
 
-Reads the JUnit files of ctest, pytest and the lab, and the last line of the lab's own tests. A step that
-failed counts as a failure even if none of its tests did. A test that was skipped in the lab counts as failed,
-because the lab has everything that a test can need. A test of tests/flaky.txt that fails is named and
-counted, but is not a failure. The status is 0 if nothing failed.
+Reads the JUnit files of ctest, pytest and the lab, and the last line of the output of the lab's own tests. A
+step that failed counts as a failure even if none of its tests did. A test that was skipped in the lab counts
+as failed, because the lab provides everything that a test can need. A test that is listed in tests/flaky.txt
+and fails is named and counted, but does not count as a failure. The exit status is 0 if nothing failed.
 """
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAKY = ROOT / "tests" / "flaky.txt"
-SELFTESTS = ("selftest", "zcu102")  # steps whose logs end with their counts
+SELFTESTS = ("selftest", "zcu102")  # steps whose logs end with a line of their counts
 WORSE = ("passed", "skipped", "failed")
 
 
 def flaky_tests(path: Path = FLAKY) -> set[str]:
-    """The tests of a list with lines TEST-ID | date | evidence. Raises ValueError for another line."""
+    """Returns the tests of a file with lines TEST-ID | date | evidence. Raises ValueError for any other
+    line."""
     found = set()
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if not line.strip() or line.startswith("#"):
@@ -40,7 +41,7 @@ def flaky_tests(path: Path = FLAKY) -> set[str]:
 
 
 def identity(case: xml.Element) -> str:
-    """ctest's name, or what pytest takes: tests/vm/test_usb.py::test_end[2]."""
+    """Returns the name as ctest prints it, or as pytest accepts it: tests/vm/test_usb.py::test_end[2]."""
     place, name = case.get("classname") or "", case.get("name") or ""
     if place == name or not place:
         return name
@@ -53,7 +54,7 @@ def identity(case: xml.Element) -> str:
 
 
 def outcomes(path: Path) -> dict[str, str]:
-    """How each test of a JUnit file ended. Nothing if the runner did not come to write it."""
+    """Returns {test: outcome} of a JUnit file, or {} if the runner did not finish writing it."""
     try:
         cases = list(xml.parse(path).iter("testcase"))
     except (xml.ParseError, OSError):
@@ -73,8 +74,8 @@ def outcomes(path: Path) -> dict[str, str]:
 
 
 def only_flaky_failed(paths: Iterable[Path], flaky: set[str]) -> bool:
-    """Whether each file is complete, and all tests in them that failed are listed, of which there is at least
-    one."""
+    """Returns whether each file is complete, and at least one test failed, and all tests that failed are
+    listed."""
     all_outcomes = [outcomes(path) for path in paths]
     failed = {test for found in all_outcomes for test, outcome in found.items() if outcome == "failed"}
     return all(all_outcomes) and bool(failed) and failed <= flaky
@@ -83,7 +84,7 @@ def only_flaky_failed(paths: Iterable[Path], flaky: set[str]) -> bool:
 def junit(path: Path, flaky: set[str]) -> dict[str, int]:
     found = outcomes(path)
     if not found:
-        print(f"{path.name} is no result")
+        print(f"{path.name} contains no result")
         found = {path.name: "failed"}
     for test, outcome in found.items():
         if outcome == "failed":
@@ -102,7 +103,8 @@ def selftest(path: Path) -> dict[str, int]:
 
 def totals(folders: Iterable[Path], failed_steps: Sequence[str], flaky: set[str],
            have_tests: bool = True) -> int:
-    """Prints them, and returns the status. Without a result nothing has succeeded, unless no step has tests."""
+    """Prints the totals, and returns the exit status. Without any result the run fails, unless no step has
+    tests."""
     parts = []
     for folder in folders:
         parts += [junit(path, flaky) for path in sorted(folder.glob("*.xml"))]

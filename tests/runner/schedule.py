@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Runs the steps of a table: each when what it depends on has ended, and never more at once than the table
-allows."""
+"""Runs the steps of a table. Each step starts when the steps that it depends on have ended, and no more steps
+run at once than the table allows."""
 from __future__ import annotations
 
 import codecs
@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import TextIO
 
 SHOWN = "front"    # the lane of the steps whose output is shown while they run; others only have a log
-BESIDE = "beside"  # a lane without a limit: each of its steps begins as soon as it can
+BESIDE = "beside"  # a lane without a limit: each of its steps starts as soon as it can
 POLL = 0.1  # seconds
 GRACE = 5   # seconds from SIGTERM to SIGKILL
 
 
 @dataclass(frozen=True)
 class Context:
-    """What the commands of a step may depend on."""
+    """The values on which the commands of a step can depend."""
 
     root: Path
     results: Path
@@ -34,7 +34,7 @@ class Context:
 
 @dataclass(frozen=True)
 class Command:
-    """One program to run. `environment` is added to this process's own."""
+    """One program to run. `environment` is added to the environment of this process."""
 
     words: Sequence[str | Path]
     environment: dict[str, str] = field(default_factory=dict)
@@ -47,13 +47,13 @@ Commands = Callable[[Context], Iterable[Command]]
 class Step:
     """One line of the table.
 
-    `needs` are steps that must have succeeded. `after` are steps that must have ended, if they run at all.
-    Steps of one lane run one at a time, the first one of the table that can run first. `packages` are groups
-    of script/install, and `full_packages` more of them for --full. An `idle` step gets the processor time that
-    all others leave (SCHED_IDLE) until the lab has ended, and one that is `always_idle` to its end. If `go_on`,
-    the remaining commands run after one has failed.
-    A step that `asks` may want a password at the terminal. `results` are patterns of the names of the JUnit
-    files that the step writes.
+    The steps in `needs` must have succeeded. The steps in `after` must have ended, if they run at all. Steps
+    of one lane run one at a time, in the order of the table among those that can run. `packages` are groups
+    of script/install, and `full_packages` are additional ones for --full. An `idle` step only gets the
+    processor time that all other steps leave (SCHED_IDLE) until the lab has ended; an `always_idle` step does
+    so until its own end. If `go_on` is set, the remaining commands run after one has failed.
+    A step that `asks` can ask for a password at the terminal. `results` are patterns of the names of the
+    JUnit files that the step writes.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Step:
 
 
 def with_needs(steps: Sequence[Step], names: Iterable[str]) -> list[Step]:
-    """These steps and what they need, in the order of the table."""
+    """Returns these steps and all steps that they need, in the order of the table."""
     table = {step.name: step for step in steps}
     wanted: set[str] = set()
     left = list(names)
@@ -86,7 +86,8 @@ def with_needs(steps: Sequence[Step], names: Iterable[str]) -> list[Step]:
 
 
 def descendants(first: int) -> list[int]:
-    """A process, those of its group if it leads one, and all that these have started, in any group."""
+    """Returns a process, the processes of its group if it leads one, and all their descendants in any
+    group."""
     parents: dict[int, int] = {}
     found = {first}
     for stat in Path("/proc").glob("[0-9]*/stat"):
@@ -102,7 +103,8 @@ def descendants(first: int) -> list[int]:
 
 
 def set_idle(process: int, idle: bool) -> None:
-    """Sets the policy of all threads of a process to SCHED_IDLE, or back to normal. The system may refuse it."""
+    """Sets the policy of all threads of a process to SCHED_IDLE, or back to normal. Does nothing if the
+    system refuses."""
     policy = os.SCHED_IDLE if idle else os.SCHED_OTHER
     with contextlib.suppress(OSError):
         for thread in os.listdir(f"/proc/{process or 'self'}/task"):
@@ -110,8 +112,8 @@ def set_idle(process: int, idle: bool) -> None:
 
 
 class Running:
-    """A step that has begun: its commands one after another, each in a process group of its own. A step that
-    may ask at the terminal stays in the caller's group, which the terminal belongs to.
+    """A step that has started. Its commands run one after another, each in its own process group. A step that
+    can ask at the terminal stays in the caller's group, to which the terminal belongs.
     """
 
     def __init__(self, step: Step, context: Context, idle: bool) -> None:
@@ -126,7 +128,7 @@ class Running:
         self._process: subprocess.Popen[bytes] | None = None
 
     def poll(self) -> bool:
-        """Begins the next command if the last one has ended. Returns False when there is none."""
+        """Starts the next command if the last one has ended. Returns False when no command is left."""
         if self._process is not None:
             status = self._process.poll()
             if status is None:
@@ -153,7 +155,7 @@ class Running:
         return False
 
     def hurry(self) -> None:
-        """Gives the step its normal priority. Without a privilege the system refuses it."""
+        """Gives the step its normal priority. The system refuses this to an unprivileged user."""
         if self.idle and self._process is not None:
             for process in descendants(self._process.pid):
                 set_idle(process, False)
@@ -170,7 +172,7 @@ class Running:
 def end(running: Iterable[Running]) -> None:
     """Ends all processes of these steps."""
     steps = list(running)
-    # One that is asked to end may leave its children to the system, where they are not found any more.
+    # A process that gets SIGTERM can leave its children to init, where descendants() no longer finds them.
     processes = {process for step in steps for process in step.processes()}
     for process in processes:
         with contextlib.suppress(OSError):
@@ -195,7 +197,7 @@ def is_alive(process: int) -> bool:
 
 
 class Schedule:
-    """Runs steps to their end. `excuse` says of a step that has failed whether it counts as passed
+    """Runs steps until all have ended. `excuse` returns whether a step that failed counts as passed
     nevertheless."""
 
     def __init__(self, steps: Sequence[Step], context: Context, *, done: Iterable[str] = (), lab: str = "lab",
@@ -204,7 +206,7 @@ class Schedule:
         self.seconds: dict[str, float] = {}
         self.passed: set[str] = set(done)
         self.failed: list[str] = []
-        self.left_out: dict[str, str] = {}  # and which step is the reason
+        self.left_out: dict[str, str] = {}  # {step that did not run: step that is the reason}
         self._waiting = [step for step in steps if step.name not in self.passed]
         self._running: list[Running] = []
         self._context = context
@@ -216,7 +218,7 @@ class Schedule:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def run(self) -> bool:
-        """Whether no step has failed."""
+        """Runs all steps, and returns whether none failed."""
         try:
             while self._waiting or self._running:
                 self._begin()
@@ -238,12 +240,12 @@ class Schedule:
                 self._waiting.remove(step)
                 self.left_out[step.name] = bad
                 reason = "failed" if bad in self.failed else "was not run"
-                self._say(f"{step.name}: not run, since {bad} {reason}")
+                self._say(f"{step.name}: not run, because {bad} {reason}")
             elif self._may_begin(step):
                 self._waiting.remove(step)
                 running = Running(step, self._context, self._is_idle(step))
                 self._running.append(running)
-                self._say(f"{step.name}: begun")
+                self._say(f"{step.name}: started")
                 if step.lane == SHOWN:
                     self._shown = (running, 0)
                     self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -268,7 +270,7 @@ class Schedule:
         excused = not passed and self._excuse(step, running.status, self._context)
         word = "passed" if passed else f"failed, status {running.status}"
         if excused:
-            word = "passed, but for flaky tests"
+            word = "passed, except for flaky tests"
         if not passed and step.lane != SHOWN:
             self._out.write("\n" + last_lines(running.path, 30))
         self._say(f"{step.name}: {word}, in {self.seconds[step.name]:.0f} s")
@@ -284,7 +286,7 @@ class Schedule:
                     other.hurry()
 
     def _follow(self) -> None:
-        """Shows what the shown step has printed since the last time."""
+        """Prints the new output of the step whose output is shown."""
         if self._shown is None:
             return
         running, position = self._shown

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""The steps of script/test, in the order in which those of one lane run.
+"""The steps of script/test, in the order in which the steps of one lane run.
 
-Each lane runs one step at a time. The lab's guests lose samples if they are kept waiting, so what runs beside
-it gets only the processor time that the guests leave:
+Each lane runs one step at a time. The lab's guests lose samples if they have to wait for a processor, so the
+steps that run beside the lab get only the processor time that the guests leave:
 
     front     the steps whose output is shown while they run; the lab is among the last of them
-    second    tests that run beside those of the front, since both wait for most of their time
+    second    tests that run beside the front lane; the tests of both lanes mostly wait
     guest     tests in a single guest
     compiler  builds and tests that compile, with the processor time that is left until the lab has ended
-    beside    any number at once: steps that mostly wait, or take what the others leave
+    beside    any number at once: steps that mostly wait or only use the processor time that others leave
 """
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ COMPILER: dict[str, Any] = {"lane": "compiler", "idle": True}
 GUEST: dict[str, Any] = {"lane": "guest"}
 SECOND: dict[str, Any] = {"lane": "second"}
 
-# Most sanitized tests and the campaign run in real time: they begin when these have ended.
+# Most sanitized tests and the campaign run in real time, so they start when these steps have ended.
 THE_LAB = ("lab", "power", "selftest", "archive")
 THE_REST = (*THE_LAB, "asan", "tsan", "campaign", "compiling", "fuzz", "numpy2", "pythons", "python-asan")
 
@@ -55,13 +55,13 @@ STEPS = (
          needs=("install",), packages=("build", "gnuradio", "soapy"), runs_in=EVERY),
     Step("unit", "unit and host tests, by ctest", ctest("build"),
          needs=("build",), packages=("test",), runs_in=EVERY, results=("ctest-build.xml",)),
-    # The kernels are fetched while the compiler is busy. Steps that need them fetch what is missing.
+    # The kernels are fetched while the compiler is busy. A step that needs a missing kernel fetches it.
     Step("fetch", "fetch the lab's kernels and boot each once", fetch,
          lane=BESIDE, needs=("install",), packages=("lab",)),
     Step("environment", "install Python packages from PyPI into build/venv", environment,
          lane=BESIDE, needs=("install",), packages=("test",), runs_in=EVERY),
-    # Its first step, since the lab runs the environment that it leaves.
-    Step("compiling", "package tests that compile much", pytest(DEBIAN, "compiling", *COMPILING),
+    # The first step of its lane, because the lab uses the environment that it leaves behind.
+    Step("compiling", "package tests that compile a lot", pytest(DEBIAN, "compiling", *COMPILING),
          **COMPILER, needs=("build", "environment"), after=("unit",), packages=("test",),
          results=("compiling.xml",)),
     Step("build-asan", "compile the tests and the fuzz targets with AddressSanitizer and UBSan",
@@ -83,11 +83,11 @@ STEPS = (
     Step("power", "power cuts while a guest records to a disk", pytest(DEBIAN, "power", "power"),
          **GUEST, needs=("build",), after=("fetch", "unit"), packages=("test", "lab"),
          results=("power.xml",)),
-    Step("selftest", "tests of the lab and the simulator, with --full on each kernel",
+    Step("selftest", "tests of the lab and the simulator (on each kernel with --full)",
          run("tests/kernel/selftest/run", "lab", "sim",
              full=("tests/kernel/selftest/run", "lab", "sim", "new", "old", "legacy")),
          **GUEST, needs=("build",), after=("fetch", "unit"), packages=("lab",)),
-    Step("libiio", "build libiio 1.x and try it", run("script/libiio"),
+    Step("libiio", "build libiio 1.x and test it", run("script/libiio"),
          needs=("build",), packages=("libiio",)),
     Step("docs", "build the documentation and check its links", run("script/docs"),
          needs=("build",), packages=("docs",)),
@@ -99,11 +99,11 @@ STEPS = (
     Step("python", "tests of the Python package", pytest(VENV, "python", "python"),
          **SECOND, needs=("build", "environment"), after=("unit",), packages=("test",), runs_in=EVERY,
          results=("python.xml",)),
-    Step("gnuradio", "tests of the blocks of GNU Radio and the module of SoapySDR",
+    Step("gnuradio", "tests of the GNU Radio blocks and the SoapySDR module",
          pytest(DEBIAN, "gnuradio", "gr", "soapy"),
          **SECOND, needs=("build",), after=("unit",), packages=("test",), full_packages=("gqrx",),
          runs_in=EVERY, results=("gnuradio.xml",)),
-    Step("archive", "tests of archives with a recorder and a server of S3",
+    Step("archive", "tests of archives with a recorder and an S3 server",
          pytest(VENV, "archive", "archive"),
          **SECOND, needs=("build", "environment"), after=("unit",), packages=("test",),
          results=("archive.xml",)),
@@ -116,7 +116,7 @@ STEPS = (
     Step("numpy2", "tests of the Python package on NumPy 2", numpy2,
          lane=BESIDE, needs=("build", "environment"), after=THE_LAB, packages=("test",),
          results=("python-numpy2.xml",)),
-    Step("pythons", "tests of the Python package on the oldest supported Python, with --full on all", pythons,
+    Step("pythons", "tests of the Python package on the oldest supported Python (all with --full)", pythons,
          lane=BESIDE, needs=("build-pythons",), after=THE_LAB, packages=("test",), go_on=True,
          results=("python-3.*.xml",)),
     Step("python-asan", "tests of the Python package with AddressSanitizer", python_asan,
@@ -125,12 +125,12 @@ STEPS = (
          needs=("build-asan",), after=THE_LAB, results=("ctest-build-asan.xml",)),
     Step("tsan", "unit and host tests with ThreadSanitizer", ctest("build-tsan"),
          needs=("build-tsan",), after=THE_LAB, results=("ctest-build-tsan.xml",)),
-    Step("cross", "unit tests of the cross-compiled trees, by emulation", cross("--test"),
+    Step("cross", "unit tests of the cross-compiled trees, in emulation", cross("--test"),
          needs=("build-cross",), after=THE_REST, packages=("cross",), runs_in=FULL),
     Step("zcu102", "selftest on an emulated ZCU102 with Debian's arm64 kernel",
          run("tests/kernel/selftest/run", "zcu102"),
          needs=("build-cross",), after=THE_REST, packages=("lab", "lab-arm64"), runs_in=FULL),
-    Step("board", "images for boards, booted on emulated ones", pytest(DEBIAN, "board", "board"),
+    Step("board", "images for boards, booted on emulated boards", pytest(DEBIAN, "board", "board"),
          needs=("build-cross",), after=THE_REST, packages=("test", "lab", "board"), runs_in=FULL,
          results=("board.xml",)),
     Step("trixie", "script/test --host of the last commit in Debian 13",
