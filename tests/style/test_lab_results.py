@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""tests/vm/run with guests that die, which a script plays here: each test runs once, and keeps its result."""
+"""Tests tests/vm/run with guests that die, simulated by a script: each test runs once and keeps its
+result."""
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,8 @@ from test_style import ROOT
 sys.path.insert(0, str(ROOT / "tests" / "runner"))
 import results  # noqa: E402
 
-# Runs the command itself. A test that makes the file `died` has ended its guest.
+# Runs the command directly, without a guest. The file `died`, which a test creates, simulates the guest's
+# death.
 VM = """#!/bin/sh
 while [ "$1" != -- ]; do shift; done; shift
 echo boot >>boots
@@ -34,8 +36,8 @@ def die():
 
 @pytest.fixture
 def lab(tmp_path):
-    """Runs test files with these bodies, and words for tests/vm/run. Returns its status, the results, the
-    tests that ran, and what it printed."""
+    """Returns a function that runs test files with the given bodies, with arguments for tests/vm/run. It
+    returns the exit status, the results, the tests that ran, and the output."""
     (tmp_path / "script").mkdir()
     (tmp_path / "script" / "vm").write_text(VM)
     (tmp_path / "script" / "vm").chmod(0o755)
@@ -58,7 +60,7 @@ def lab(tmp_path):
     return run
 
 
-def test_the_results_are_those_of_pytest(lab, tmp_path):
+def test_results_match_those_of_pytest(lab, tmp_path):
     status, found, _, out = lab(first="""
 def test_passes(record_property):
     record_property("board pluto/adc", "3\\u00d7 \\x1b")
@@ -82,7 +84,7 @@ def test_teardown_fails(broken):
     assert tree.find(".//testcase").get("classname") == "tests.vm.test_first"
 
 
-def test_of_a_guest_that_dies_each_test_runs_once(lab, tmp_path):
+def test_each_test_runs_once_if_the_guest_dies(lab, tmp_path):
     status, found, ran, out = lab(first="""
 def test_one():
     note("one")
@@ -104,10 +106,10 @@ def test_four():
     text = tree.find(".//testcase[@name='test_three[a b]']/failure").text
     assert text == "the guest died (status 98 of script/vm); see lab-0.log"
     assert "-- tests/vm/test_first.py::test_two failed:" in out
-    assert "2 tests go on in a fresh one" in out and (tmp_path / "boots").read_text() == "boot\n" * 2
+    assert "2 tests continue in a fresh one" in out and (tmp_path / "boots").read_text() == "boot\n" * 2
 
 
-def test_what_a_guest_that_dies_again_and_again_has_not_begun_has_failed(lab, tmp_path):
+def test_tests_that_never_started_fail_if_the_guest_dies_repeatedly(lab, tmp_path):
     status, found, ran, _ = lab(first="""
 @pytest.mark.parametrize("number", range(7))
 def test_it(number):
@@ -118,19 +120,20 @@ def test_it(number):
     assert found == {f"test_it[{number}]": "failed" for number in range(7)}
 
 
-def test_a_guest_that_dies_before_its_first_test_is_not_begun_again(lab, tmp_path):
+def test_a_guest_that_dies_before_its_first_test_is_not_restarted(lab, tmp_path):
     status, found, _, _ = lab(first="die()\n")
     assert status == 98 and not found and (tmp_path / "boots").read_text() == "boot\n"
-    assert (tmp_path / "results" / "lab-0.xml").read_text() == ""  # which the totals count as a failure
+    # The totals count an empty file as a failure.
+    assert (tmp_path / "results" / "lab-0.xml").read_text() == ""
 
 
-def test_a_file_that_cannot_be_imported_has_failed(lab):
+def test_a_file_that_cannot_be_imported_counts_as_failed(lab):
     status, found, ran, _ = lab(first="import nothing_of_this_name\n",
                                 second="# guest: ordinary\ndef test_one():\n    note('one')\n")
     assert (status, found, ran) == (1, {"import": "failed", "test_one": "passed"}, ["one"])
 
 
-def test_an_expression_chooses_tests(lab):
+def test_an_expression_selects_tests(lab):
     status, found, ran, _ = lab("-k", "one", first="def test_one():\n    note('one')\n",
                                 second="# guest: --other\ndef test_two():\n    note('two')\n")
     assert (status, found, ran) == (0, {"test_one": "passed"}, ["one"])

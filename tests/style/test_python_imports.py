@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Python modules that belong together import one another without a cycle."""
+"""Checks that Python modules that belong together do not import each other in a cycle."""
 import ast
 from pathlib import Path
 
 import pytest
 from test_style import ROOT
 
-# Of each folder, the name by which its modules import one another; "" if they do so by their own names.
+# {folder: the package name by which its modules import each other, or "" if they use their plain names}
 FOLDERS = {"bindings/python/iio_stream": "iio_stream", "gr-blocks/python/iio_stream": "gnuradio.iio_stream",
            "script/lab": "", "tests/runner": "", "tests/support": "", "tests/campaign": ""}
 
@@ -18,7 +18,7 @@ def module_name(path, folder, package):
 
 
 def imported(path, name, modules):
-    """The modules that a file imports, anywhere in it: in functions and for types, too."""
+    """Yields the modules that a file imports anywhere, including in functions and for type checking."""
     package = name.split(".") if path.stem == "__init__" else name.split(".")[:-1]
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -26,13 +26,13 @@ def imported(path, name, modules):
         elif isinstance(node, ast.ImportFrom):
             above = package[:len(package) - node.level + 1] if node.level else []
             base = ".".join([*above, *([node.module] if node.module else [])])
-            for alias in node.names:  # a module of a package, or a name that the module or package has
+            for alias in node.names:  # a module of a package, or a name that the module or package defines
                 inner = f"{base}.{alias.name}"
                 yield inner if inner in modules else base
 
 
 def imports(folder, package=""):
-    """Of each module of a folder those of the folder that it imports. A stub stands for an extension."""
+    """Returns {module: the modules of the same folder that it imports}. A stub represents an extension."""
     modules = {module_name(path, folder, package): path
                for suffix in ("pyi", "py") for path in sorted(folder.rglob(f"*.{suffix}"))}
     return {name: sorted(set(imported(path, name, modules)) & (modules.keys() - {name}))
@@ -40,7 +40,7 @@ def imports(folder, package=""):
 
 
 def cycle(graph):
-    """A cycle of a graph as a list that ends with its first name, or nothing."""
+    """Returns a cycle of a graph as a list that ends with its first name, or an empty list."""
     done = set()
 
     def visit(name, path):
@@ -56,13 +56,13 @@ def cycle(graph):
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_no_modules_import_one_another_in_a_cycle(folder):
+def test_modules_do_not_import_each_other_in_a_cycle(folder):
     graph = imports(ROOT / folder, FOLDERS[folder])
-    assert graph, f"{folder} has no Python"
+    assert graph, f"{folder} contains no Python files"
     assert " -> ".join(cycle(graph)) == ""
 
 
-def test_a_cycle_is_found_also_in_a_function_and_for_types(tmp_path):
+def test_cycles_through_functions_and_type_checking_are_found(tmp_path):
     package: Path = tmp_path / "package"
     (package / "inner").mkdir(parents=True)
     (package / "__init__.py").write_text("from .first import one\n")

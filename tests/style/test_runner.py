@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""script/test: the order of its steps, what becomes of failures, and the list of flaky tests."""
+"""Tests script/test: the order of its steps, its handling of failures, and the list of flaky tests."""
 import datetime
 import io
 import os
@@ -28,13 +28,13 @@ def shell(script):
 
 
 def note(name, then="true"):
-    """A step's command that notes in a file that it begins and ends."""
+    """Returns a step's command that appends to a file when it begins and when it ends."""
     return shell(f"echo +{name} >>$RESULTS/order; {then}; status=$?; echo -{name} >>$RESULTS/order; "
                  "exit $status")
 
 
 def run(steps, folder, **options):
-    """The schedule at its end, and what it printed."""
+    """Runs the steps, and returns the schedule and what it printed."""
     out = io.StringIO()
     schedule = Schedule(steps, Context(ROOT, folder, False), out=out, **options)
     schedule.run()
@@ -55,7 +55,7 @@ def test_steps_of_a_lane_run_one_at_a_time_and_wait_for_others(tmp_path):
     assert re.search(r"== +\d+ s  two: passed, in 0 s\n", out)
 
 
-def test_the_first_step_that_can_run_goes_first_and_lanes_run_beside_each_other(tmp_path):
+def test_the_first_runnable_step_starts_first_and_lanes_run_in_parallel(tmp_path):
     until_early_ends = "for i in $(seq 600); do grep -q -- -early $RESULTS/order && break; sleep 0.05; done"
     steps = [Step("long", "", note("long", until_early_ends), lane="other"),
              Step("late", "", note("late"), needs=("long",)),
@@ -65,7 +65,7 @@ def test_the_first_step_that_can_run_goes_first_and_lanes_run_beside_each_other(
     assert order(tmp_path).index("-early") < order(tmp_path).index("-long")
 
 
-def test_a_failure_stops_only_what_needs_the_step(tmp_path):
+def test_a_failure_stops_only_the_steps_that_need_it(tmp_path):
     steps = [Step("bad", "", shell("echo the reason; exit 3")),
              Step("needs it", "", note("needs"), needs=("bad",)),
              Step("needs that", "", note("that"), needs=("needs it",)),
@@ -75,10 +75,10 @@ def test_a_failure_stops_only_what_needs_the_step(tmp_path):
     assert schedule.failed == ["bad"] and schedule.passed == {"after it", "independent"}
     assert sorted(order(tmp_path)) == ["+after", "+independent", "-after", "-independent"]
     assert "bad: failed, status 3, in 0 s" in out and "the reason" in out
-    assert "needs that: not run, since needs it was not run" in out
+    assert "needs that: not run, because needs it was not run" in out
 
 
-def test_the_commands_of_a_step_end_with_the_first_that_fails_unless_it_goes_on(tmp_path):
+def test_a_step_ends_at_its_first_failed_command_unless_go_on_is_set(tmp_path):
     def commands(context):
         for number in (1, 2, 3):
             yield from note(f"{number}", f"test {number} != 2")(context)
@@ -89,7 +89,7 @@ def test_the_commands_of_a_step_end_with_the_first_that_fails_unless_it_goes_on(
         (tmp_path / "order").unlink()
 
 
-def test_a_program_that_does_not_exist_is_a_failure(tmp_path):
+def test_a_missing_program_fails_the_step(tmp_path):
     schedule, _ = run([Step("none", "", lambda context: [Command(["/no/such/program"])])], tmp_path)
     assert schedule.failed == ["none"]
 
@@ -111,7 +111,7 @@ def test_background_steps_are_idle_until_the_lab_has_ended(tmp_path):
 # ---- the command ----
 
 def script(steps, tmp_path, *words):
-    """main() with a table of its own: its status, and the counts of the last line."""
+    """Runs main() with its own table of steps, and returns its exit status."""
     return main.main(words, steps, tmp_path)
 
 
@@ -123,7 +123,7 @@ def last_line(capsys):
 
 
 def junit(**cases):
-    """A shell command that writes the step's JUnit file with these outcomes."""
+    """Returns a shell command that writes the step's JUnit file with these outcomes."""
     marks = {"passed": "", "failed": "<failure/>", "skipped": "<skipped/>"}
     body = "".join(f'<testcase classname="{name}" name="{name}">{marks[outcome]}</testcase>'
                    for name, outcome in cases.items())
@@ -136,7 +136,7 @@ def table(script, **options):
             Step("other", "", shell("exit 1"), runs_in=("full",))]
 
 
-def test_the_totals_count_and_the_last_lines_name_what_failed(tmp_path, capsys):
+def test_the_totals_are_correct_and_the_output_names_what_failed(tmp_path, capsys):
     steps = table(junit(a="passed", b="failed", c="skipped") + "echo the end of the log; exit 1")
     assert script(steps, tmp_path) == 1
     counts, failed, out = last_line(capsys)
@@ -147,33 +147,33 @@ def test_the_totals_count_and_the_last_lines_name_what_failed(tmp_path, capsys):
     assert last_line(capsys)[:2] == ([1, 0, 0], [])
 
 
-def test_a_failure_without_a_failed_test_is_a_failure(tmp_path, capsys):
+def test_a_step_that_fails_without_a_failed_test_counts_as_failed(tmp_path, capsys):
     for what in (junit(a="passed") + "exit 1", "touch $RESULTS/tests.xml; exit 1", "kill -9 $$"):
         assert script(table(what), tmp_path) == 1
         counts, failed, _ = last_line(capsys)
         assert counts[1] >= 1 and failed == ["tests"]
 
 
-def test_without_a_result_nothing_has_succeeded(tmp_path, capsys):
+def test_a_run_without_results_fails(tmp_path, capsys):
     assert script(table("true"), tmp_path) == 1
     assert last_line(capsys)[0] == [0, 1, 0]
 
 
-def test_steps_without_tests_succeed_without_a_result(tmp_path, capsys):
+def test_steps_without_tests_need_no_results(tmp_path, capsys):
     assert script(table(""), tmp_path, "base") == 0
     assert last_line(capsys)[0] == [0, 0, 0]
     assert script(table(""), tmp_path, "other") == 1
     assert last_line(capsys)[0] == [0, 1, 0]
 
 
-def test_named_steps_run_with_what_they_need(tmp_path, capsys):
+def test_named_steps_run_with_the_steps_that_they_need(tmp_path, capsys):
     assert script(table(junit(a="passed")), tmp_path, "tests") == 0
     assert (tmp_path / "build" / "base").exists()
     assert script(table(""), tmp_path, "other") == 1
     assert last_line(capsys)[1] == ["other"]
 
 
-def test_repeat_runs_the_named_steps_and_what_they_need_once(tmp_path, capsys):
+def test_repeat_runs_the_named_steps_repeatedly_and_their_needs_once(tmp_path, capsys):
     (tmp_path / "count").touch()
     script_of_tests = f"echo >>{tmp_path}/count; " + junit(a="passed")
     assert script(table(script_of_tests), tmp_path, "--repeat", "3", "tests") == 0
@@ -186,7 +186,7 @@ def test_repeat_runs_the_named_steps_and_what_they_need_once(tmp_path, capsys):
     assert counts == [3, 1, 0] and failed == ["run-2/tests"] and (tmp_path / "count").read_text() == "\n" * 6
 
 
-def test_repeat_ends_when_what_the_named_steps_need_has_failed(tmp_path, capsys):
+def test_repeat_stops_if_a_needed_step_fails(tmp_path, capsys):
     steps = [Step("base", "", shell("exit 1")), Step("tests", "", shell("exit 1"), needs=("base",))]
     assert script(steps, tmp_path, "--repeat", "3", "tests") == 1
     _, failed, out = last_line(capsys)
@@ -199,7 +199,7 @@ import main, schedule, signal
 from pathlib import Path
 from schedule import BESIDE, Command, Step
 schedule.GRACE = 0.5
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a shell ignores it
 loop = "trap '' INT; (trap '' TERM; exec sleep 99) & echo $! >>pids; setsid sleep 99 & echo $! >>pids; wait"
 step = lambda name: Step(name, "", lambda context: [Command(["sh", "-c", loop])], lane=BESIDE)
 try:
@@ -232,8 +232,8 @@ def test_help_explains_each_step_in_one_line():
 
 @pytest.mark.parametrize("words", [[], ["--host"], ["--full"], *([step.name] for step in STEPS)],
                          ids=" ".join)
-def test_every_choice_of_steps_comes_to_an_end(words, tmp_path):
-    """The commands apart: no step waits for itself, by what it needs or by its lane."""
+def test_every_selection_of_steps_terminates(words, tmp_path):
+    """Checks, without running the commands, that no step waits for itself through its needs or its lane."""
     steps = main.chosen(main.parse(words, STEPS), STEPS)
     ended = []
     while len(ended) < len(steps):
@@ -244,15 +244,15 @@ def test_every_choice_of_steps_comes_to_an_end(words, tmp_path):
     assert all({*step.needs, *step.after} <= names for step in STEPS) and len(names) == len(STEPS)
 
 
-def test_what_is_named_is_run_with_its_builds():
+def test_a_named_step_runs_with_its_builds():
     assert [step.name for step in with_needs(STEPS, ["asan"])] == ["install", "build-asan", "asan"]
     assert {step.name for step in with_needs(STEPS, ["lab"])} == {
         "install", "build", "environment", "libiio", "lab"}
 
 
 @pytest.mark.parametrize("full", [False, True])
-def test_the_commands_of_the_table_exist(full, tmp_path):
-    """Of those that are known before the step runs."""
+def test_the_programs_and_files_in_the_table_exist(full, tmp_path):
+    """Checks only commands that are known before the step runs."""
     for step in STEPS:
         if step.name in ("environment", "numpy2", "extensions", "build-pythons", "pythons", "python-asan"):
             continue
@@ -280,20 +280,20 @@ def test_a_flaky_test_that_fails_is_reported_and_does_not_fail_the_run(flaky, tm
         counts, failed, out = last_line(capsys)
         assert counts == [1, 0, 0] and failed == []
         assert "failed, but listed as flaky: b\n" in out and "1 passed (1 flaky failed), 0 failed" in out
-        assert "tests: passed, but for flaky tests" in out
+        assert "tests: passed, except for flaky tests" in out
 
 
-def test_nothing_else_is_excused(flaky, tmp_path, capsys):
+def test_only_listed_flaky_failures_are_excused(flaky, tmp_path, capsys):
     for what in (junit(b="failed", c="failed") + "exit 1",       # another test
-                 junit(a="passed", b="failed") + "exit 139",     # more than tests that failed
-                 junit(a="passed") + "exit 1",                   # no test
+                 junit(a="passed", b="failed") + "exit 139",     # something worse than failed tests
+                 junit(a="passed") + "exit 1",                   # no failed test
                  "touch $RESULTS/tests.xml; exit 1"):            # the runner was cut off
         assert script(table(what), tmp_path) == 1
         counts, failed, _ = last_line(capsys)
         assert counts[1] >= 1 and failed == ["tests"]
 
 
-def test_each_test_has_the_name_that_its_runner_takes(tmp_path):
+def test_each_test_has_the_name_that_its_runner_accepts(tmp_path):
     path = tmp_path / "lab-0.xml"
     place = "tests.style.test_runner"
     path.write_text(f'<testsuite><testcase classname="{place}" name="test_a[1|2]"><failure/></testcase>'
@@ -302,11 +302,11 @@ def test_each_test_has_the_name_that_its_runner_takes(tmp_path):
                     '<testcase classname="unit.Reader.Ends" name="unit.Reader.Ends"/></testsuite>')
     assert results.outcomes(path) == {
         "tests/style/test_runner.py::test_a[1|2]": "failed",
-        "tests/style/test_runner.py::TestC::test_b": "failed",  # it was skipped, in the lab
+        "tests/style/test_runner.py::TestC::test_b": "failed",  # skipped, which is a failure in the lab
         "unit.Reader.Ends": "passed"}
 
 
-def test_a_list_that_makes_no_sense_is_refused(tmp_path):
+def test_a_malformed_list_of_flaky_tests_is_refused(tmp_path):
     path = tmp_path / "flaky.txt"
     for line in ("unit.Reader.Ends", "unit.Reader.Ends | yesterday | seen",
                  "unit.Reader.Ends | 2026-11-29 | "):
@@ -317,7 +317,7 @@ def test_a_list_that_makes_no_sense_is_refused(tmp_path):
     assert results.flaky_tests(path) == {"t.py::test[a | b]"}
 
 
-def test_few_tests_are_listed_as_flaky():
+def test_at_most_ten_tests_are_listed_as_flaky():
     assert len(results.flaky_tests()) <= MOST_FLAKY
     lines = [line for line in results.FLAKY.read_text().splitlines() if line and not line.startswith("#")]
     dates = [datetime.date.fromisoformat(line.rsplit("|", 2)[1].strip()) for line in lines]

@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: MIT
-"""The shape of the sources: which folders may include which others."""
+"""Checks which folders of the sources include which others."""
 import re
 
 from test_style import ROOT, tracked
 
 SRC = ROOT / "src"
-SHARED = {"core", "sys", "uapi", "iio_stream"}  # what every room may see
-# No endpoints themselves: they show or upload what another room has found or made, or are what two have on their wire.
+SHARED = {"core", "sys", "uapi", "iio_stream"}  # the folders that every room can include
+# {room: the rooms whose headers it can include, although they are not shared}. serve and conformance show the
+# devices that iio finds, archive uploads the recordings that file makes, and framing is the wire format that
+# usb and tcp share.
 SEES = {"serve": {"iio"}, "conformance": {"iio"}, "archive": {"file"}, "usb": {"framing"}, "tcp": {"framing"}}
-# Single headers besides: a recording with archive= pushes each part that it has closed.
+# Additional single headers: a recording with archive= pushes each part after it has closed it.
 SEES_HEADERS = {"file": {"archive/push/push_queue.hpp"}}
 
 
-# What a part of a room may include of that room besides itself, from the lowest layer to the highest. A part is a
-# folder or, in the room's own folder, the files of one name; the rest of the room's own folder has the room's name.
-# A part that is not listed may include all of its room.
+# The parts of a room that each part can include besides itself, from the lowest layer to the highest. A part
+# is a folder or, in the room's own folder, the files of one name; the rest of the room's own folder has the
+# room's name. A part that is not listed can include the whole room.
 LAYERS = {
     "core/base": set(),
     "core/loss": {"core/base"},
@@ -50,7 +52,7 @@ def sources():
 
 
 def included(text):
-    """The project's own headers that a file includes, by their path below src/ or src/include/."""
+    """Returns the project's own headers that a file includes, by their path below src/ or src/include/."""
     return [header for header in re.findall(r'^#include [<"]((?:\w+/)+\w+\.hpp)[>"]', text, re.MULTILINE)
             if (SRC / header).exists() or (SRC / "include" / header).exists()]
 
@@ -60,14 +62,15 @@ def room(name):
 
 
 def part(name):
-    """Of LAYERS."""
+    """Returns the part, as LAYERS names it, to which a file belongs."""
     deepest = name.rsplit("/", 1)[0]
     alone = name.rsplit(".", 1)[0]
     return alone if alone in LAYERS else deepest
 
 
 def test_no_room_includes_another_room():
-    """cli/ and the files beside the rooms (builtin.cpp, doctor.cpp) put them together."""
+    """cli/ and the files beside the rooms (builtin.cpp, doctor.cpp) are exempt, because they combine the
+    rooms."""
     strangers = [f"{name} includes {header}" for name, text in sources().items()
                  for header in included(text)
                  if room(name) not in ("", "cli", "include", *SHARED)
@@ -76,16 +79,18 @@ def test_no_room_includes_another_room():
     assert strangers == []
 
 
-def test_the_command_prints_names_escaped():
-    """What is for people goes through cli/output/print.hpp. Besides there is JSON in a file, and the progress line."""
+def test_the_command_escapes_the_names_that_it_prints():
+    """All output for people goes through cli/output/print.hpp. The exceptions are JSON in a file and the
+    progress line."""
     allowed = {"cli/output/print.cpp", "cli/output/progress.cpp", "cli/command.cpp"}
     raw = [f"{name}: {call}" for name, text in sources().items() if room(name) == "cli" and name not in allowed
            for call in re.findall(r"\b(?:f?printf|f?puts|f?putc|putchar|perror) ?\(|std::c(?:out|err)\b", text)]
     assert raw == []
 
 
-def test_what_is_shared_includes_no_room():
-    """Public headers see public headers, sys/ sees no core/, core/ sees no endpoint."""
+def test_shared_folders_include_no_room():
+    """Public headers include only public headers, sys/ does not include core/, and core/ includes no
+    endpoint."""
     allowed = {"include": {"iio_stream"}, "uapi": {"uapi"}, "sys": {"sys", "uapi", "iio_stream"},
                "core": {"core", "sys", "uapi", "iio_stream"}}
     strangers = [f"{name} includes {header}" for name, text in sources().items()
@@ -94,20 +99,20 @@ def test_what_is_shared_includes_no_room():
     assert strangers == []
 
 
-def test_no_layer_of_a_room_includes_one_above_it():
+def test_no_layer_of_a_room_includes_a_higher_layer():
     strangers = [f"{name} includes {header}" for name, text in sources().items() if part(name) in LAYERS
                  for header in included(text)
                  if room(header) == room(name) and part(header) not in LAYERS[part(name)] | {part(name)}]
     assert strangers == []
 
 
-def test_every_folder_of_a_room_with_layers_is_one():
+def test_every_folder_of_a_layered_room_is_a_layer():
     layered = {room(name) for name in LAYERS}
     folders = {part(name) for name in sources() if room(name) in layered and name.count("/") > 1}
     assert folders == {name for name in LAYERS if (SRC / name).is_dir() and "/" in name}
 
 
-def test_no_headers_include_each_other_in_a_circle():
+def test_headers_do_not_include_each_other_in_a_cycle():
     graph = {name.removeprefix("include/"): included(text) for name, text in sources().items()
              if name.endswith(".hpp")}
     done = set()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the files of the project have in common; cheap enough to be asked each time."""
+"""Checks all files of the project. The checks are fast enough to run every time."""
 import pathlib
 import re
 import subprocess
@@ -25,19 +25,19 @@ SCRIPTS = [name for name in tracked("script", "tests", ".ci")
            if first_line(name).startswith("#!") and "sh" in first_line(name)]
 
 
-def test_every_file_of_code_names_its_license_first():
+def test_every_source_file_starts_with_its_license():
     assert [name for name in CODE if "SPDX-License-Identifier:" not in
             "".join((ROOT / name).read_text().splitlines()[:2])] == []
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_shellcheck_finds_nothing_in(name):
+def test_shellcheck_finds_no_problems(name):
     result = subprocess.run(["shellcheck", name], cwd=ROOT, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout
 
 
 def option_tables():
-    """{(folder, table): keys of the options that it states}, of the library's endpoints."""
+    """Returns {(folder, table): keys of its options} for the option tables of the library's endpoints."""
     tables = {}
     for name in tracked("src/*.hpp", "src/*.cpp"):
         text = (ROOT / name).read_text()
@@ -47,8 +47,8 @@ def option_tables():
     return tables
 
 
-def test_every_option_of_a_table_is_read_and_every_table_is_shown():
-    """One that is read and in no table does not compile."""
+def test_every_option_is_read_and_every_option_table_is_shown():
+    """An option that is read but is in no table does not compile."""
     tables = option_tables()
     assert len(tables) > 10 and "rate" in tables["sim", "kOptions"]
     code = {name: (ROOT / name).read_text() for name in tracked("src/*.cpp", "src/*.hpp")}
