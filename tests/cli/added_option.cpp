@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Preloaded into the command and into Python by test_options.py: gives sim: one option more.
+// test_options.py preloads this library into the command and into Python. It adds an option to
+// sim:.
 #include <iio_stream/endpoint.hpp>
 
 namespace {
@@ -20,7 +21,7 @@ constexpr OptionTable kAdded{
         scheme.source = [make = scheme.source](Uri& uri) {
             const std::string colour = uri.options.take_or_standard(kAdded["colour"]);
             if (colour == "infrared")
-                uri.options.set("seed", colour); // which is refused: the option was taken
+                uri.options.set("seed", colour); // sim: rejects it, which proves that it is used
             return make(uri);
         };
         register_scheme(scheme);

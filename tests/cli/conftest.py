@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of the command share. They run on any host, without hardware:
+"""Shared parts of the tests of the command. These tests run on any host, without hardware:
 
     python3 -m pytest -q tests/cli
 """
@@ -19,9 +19,10 @@ COMMAND = BUILD / "iio-stream"
 SIGMF_READER = pathlib.Path(__file__).with_name("sigmf_reader.py")
 SCHEMAS = REPOSITORY / "docs" / "schema"
 sys.path.insert(0, str(REPOSITORY / "tests"))
-DEADLINE = 60  # of any command here, on a busy machine
+DEADLINE = 60  # time limit of each command in seconds, sufficient for a busy machine
 
-# A shell that runs the tests in the background, or nohup, has these ignored, and so would the command.
+# If nohup or a shell runs the tests in the background, these signals are ignored, and the command would
+# inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
@@ -37,7 +38,7 @@ class Result:
 
     @property
     def json(self):
-        """The one object on stdout; anything besides it is a failure."""
+        """The JSON object on stdout. Any other output on stdout fails the test."""
         assert self.out.count("\n") == 1 and self.out.endswith("\n"), self.out
         return json.loads(self.out)
 
@@ -49,7 +50,7 @@ def built():
 
 @pytest.fixture
 def iio(tmp_path):
-    """Runs the command in the test's own folder; a string is split into words."""
+    """Runs the command in tmp_path. String arguments are split into words."""
 
     def run(*arguments, status=0, **options):
         words = [str(COMMAND)]
@@ -67,7 +68,7 @@ def iio(tmp_path):
 
 @pytest.fixture
 def start(tmp_path):
-    """Starts the command; whatever still runs at the test's end is killed."""
+    """Starts the command. Processes that still run at the end of the test are killed."""
     started = []
 
     def run(*arguments, **options):
@@ -88,10 +89,10 @@ def start(tmp_path):
 
 @pytest.fixture(scope="session")
 def package():
-    """Runs SigMF's own package over recordings; its findings, one per recording.
+    """Reads recordings with SigMF's own package and returns one result per recording.
 
-    It is looked for in the Python that IIO_STREAM_SIGMF_PYTHON names, in BUILD/venv, and in the one that runs
-    the tests.
+    The fixture looks for the package in the Python that IIO_STREAM_SIGMF_PYTHON names, in BUILD/venv, and in the
+    Python that runs the tests.
     """
     candidates = [os.environ.get("IIO_STREAM_SIGMF_PYTHON"), BUILD / "venv/bin/python", sys.executable]
     for python in filter(None, candidates):
@@ -121,6 +122,6 @@ def ramp(samples, first=0, sample_bytes=4):
 
 @pytest.fixture
 def port():
-    """One that no one has: the kernel's choice, free again."""
+    """A free TCP port, chosen by the kernel."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         return taken.getsockname()[1]

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs a command whose system calls are filtered, as containers filter them (seccomp):
+"""Runs a command under a seccomp filter of system calls, as containers do:
 
     forbid.py ENOSYS io_uring_setup,io_setup COMMAND …
-    forbid.py ENOTTY ioctl:0xc0046991 COMMAND …    that request alone
+    forbid.py ENOTTY ioctl:0xc0046991 COMMAND …    only this ioctl request
 """
 import ctypes
 import errno
@@ -12,15 +12,15 @@ import platform
 import struct
 import sys
 
-# Machines, as seccomp numbers them, and their numbers of the calls.
+# seccomp's architecture numbers, and the system call numbers on each architecture.
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 CALLS = {"io_uring_setup": {"x86_64": 425, "aarch64": 425}, "io_setup": {"x86_64": 206, "aarch64": 0},
          "ioctl": {"x86_64": 16, "aarch64": 29}}
 
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
-LOAD, EQUAL, RETURN = 0x20, 0x15, 0x06  # of a 32-bit word; jump if equal; the answer
+LOAD, EQUAL, RETURN = 0x20, 0x15, 0x06  # BPF instructions: load a 32-bit word; jump if equal; return
 ALLOW, ERRNO = 0x7FFF0000, 0x00050000
-NUMBER, ARCHITECTURE, SECOND = 0, 4, 24  # offsets in struct seccomp_data; its second argument's low half
+NUMBER, ARCHITECTURE, SECOND = 0, 4, 24  # offsets in seccomp_data; low half of the second argument
 
 
 class Program(ctypes.Structure):

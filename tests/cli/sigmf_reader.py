@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""What SigMF's own package (PyPI's `sigmf`) makes of recordings.
+"""Reads recordings with SigMF's own package (`sigmf` on PyPI) and compares the samples.
 
     python3 tests/cli/sigmf_reader.py RECORDING.sigmf-meta…
 
-For each recording one line of JSON: what its reader counts and whether the samples that it gives are
-those of the data file. Whatever the package or its validator objects to, be it a warning, is an
-error. Runs under the Python that has the package, which need not be the tests' own.
+Prints one line of JSON for each recording: the counts of the package's reader, and whether the samples that it
+returns are equal to those of the data file. Any complaint of the package or of its validator, even a warning,
+is an error. This script runs in a Python that has the package. This Python can differ from the one that runs
+the tests.
 """
 import json
 import pathlib
@@ -18,7 +19,8 @@ from sigmf import sigmffile, validate
 
 
 def values_of(path, metadata):
-    """The data file's values, by the datatype's letters alone: one row of numbers per sample."""
+    """Returns the values of the data file, one row per sample. Decodes them by the letters of the datatype
+    only."""
     name = metadata["global"]["core:datatype"]
     kind, size, order = name[1], name[2:].split("_")[0], name[-3:]
     dtype = numpy.dtype({"_le": "<", "_be": ">"}.get(order, "|") + kind + str(int(size) // 8))
@@ -36,7 +38,7 @@ def look_at(path):
     same = signal.sample_count == len(wanted)
     segments = []
     if len(wanted):
-        # As many numbers per sample, whatever shape the reader gives them.
+        # The reader may return another shape, but the number of values per sample is the same.
         found = numpy.ascontiguousarray(signal.read_samples()).view(numpy.float32)
         same = same and numpy.array_equal(found.reshape(wanted.shape), wanted)
         segments = [signal.read_samples_in_capture(i).shape[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A tcp: receiver that is not ours, and what its tests share with those of the command alone."""
+"""A tcp: receiver in Python, and functions that several tests of tcp: share."""
 import json
 import socket
 import struct
@@ -11,7 +11,7 @@ LONG = "--timeout 50s"
 
 
 def crc32c(data):
-    """Bit by bit, as in RFC 3720."""
+    """Computes the CRC-32C bit by bit, as defined in RFC 3720."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc ^= byte
@@ -38,7 +38,7 @@ def exactly(peer, size):
 
 
 class Header:
-    """docs/usb-protocol.md, and what follows it on the wire."""
+    """Receives a block header (docs/usb-protocol.md) and the data that follow it on the wire."""
 
     def __init__(self, peer):
         raw = exactly(peer, 100)
@@ -74,7 +74,7 @@ def acknowledge(peer, header):
 
 
 def join(port, **asked):
-    """A receiver that has been offered the stream."""
+    """Connects a receiver. Returns its socket and the stream that the sender has offered."""
     peer = connect(port)
     peer.sendall(request(**asked))
     kind, text = offer(peer)

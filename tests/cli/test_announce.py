@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`iio-stream serve --announce`, with Avahi's own daemon and programs, and libiio's `iio_info -S`, in a network of its own."""
+"""`iio-stream serve --announce` with Avahi's own daemon and programs and with libiio's `iio_info -S`. The
+tests run in a network namespace."""
 import os
 import re
 import shutil
@@ -18,7 +19,7 @@ BUS = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration
 <policy context="default"><allow user="*"/><allow own="*"/><allow send_destination="*"/><allow receive_sender="*"/></policy>
 </busconfig>"""
 AVAHI = "[server]\nuse-ipv6=no\nallow-interfaces=here\n[wide-area]\nenable-wide-area=no\n"
-# In a network and below mounts of its own.
+# Runs in a network namespace and a mount namespace.
 NETWORK = """
 set -e
 ip link set lo up
@@ -34,17 +35,17 @@ if [ "$1" = late ]; then "$command" serve --listen '*' --announce & server=$!; s
 avahi-daemon -f "$folder/avahi.conf" --no-drop-root --no-chroot --no-rlimits &
 if [ "$1" != late ]; then "$command" serve --listen '*' --announce & server=$!; fi
 until avahi-browse -prt _iio._tcp | grep -q '^=.*10.9.8.1;30431'; do sleep 0.2; done
-until iio_info -S | grep -F '[ip:'; do sleep 0.2; done # it waits for answers for a short time only
+until iio_info -S | grep -F '[ip:'; do sleep 0.2; done # iio_info waits for replies only for a short time
 kill $server
 wait $server
 until ! avahi-browse -prt _iio._tcp | grep -q .; do sleep 0.2; done
 """
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, for a network of its own")
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to create a network namespace")
 @pytest.mark.skipif(lacking != [], reason=f"not installed: {lacking}")
 @pytest.mark.parametrize("daemon", ["first", "late"])
-def test_libiios_scan_finds_it_until_it_ends(tmp_path, daemon):
+def test_libiios_scan_finds_the_server_until_it_ends(tmp_path, daemon):
     (tmp_path / "bus.conf").write_text(BUS.format(folder=tmp_path))
     (tmp_path / "avahi.conf").write_text(AVAHI)
     done = subprocess.run(["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "sh", "-c", NETWORK, "sh",
@@ -55,11 +56,11 @@ def test_libiios_scan_finds_it_until_it_ends(tmp_path, daemon):
     assert re.search(r"0: 10\.9\.8\.1 Linux .*\[ip:", done.stdout), done.stdout
 
 
-def test_what_no_one_else_can_reach_is_not_announced(iio):
+def test_announcing_a_loopback_address_is_refused(iio):
     refused = iio("serve --announce --listen 127.0.0.1:0 --duration 1s", status=2)
     assert "only this machine can connect to 127.0.0.1:" in refused.err and "--listen '*'" in refused.err
 
 
-def test_without_avahis_program_that_is_said(iio):
+def test_without_avahi_publish_the_error_names_its_package(iio):
     refused = iio("serve --announce --listen *:0 --duration 1s", status=1, env={**os.environ, "PATH": "/nowhere"})
     assert "avahi-publish" in refused.err and "install avahi-utils" in refused.err

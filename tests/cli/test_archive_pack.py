@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`iio-stream archive pack` writes SigMF archives that tar, SigMF's own package and this program read."""
+"""`iio-stream archive pack` writes SigMF archives that tar, SigMF's own package and iio-stream can read."""
 import hashlib
 import json
 import os
@@ -29,11 +29,11 @@ def tar(folder, *words):
 
 
 def is_clean(folder, *more):
-    """Nothing is there but the recording and what is named."""
+    """Returns whether the folder contains only the recording and the named files."""
     return {path.name for path in folder.iterdir()} == {"roof.sigmf-data", "roof.sigmf-meta", *more}
 
 
-def test_tar_lists_and_unpacks_what_was_packed(roof, iio, tmp_path):
+def test_tar_lists_and_unpacks_a_packed_archive(roof, iio, tmp_path):
     said = iio("archive pack roof.sigmf-meta out.sigmf --json").json
     schemas = pytest.importorskip("schemas")
     schemas.check("archive-pack", said)
@@ -70,7 +70,7 @@ print(file.sample_count, hashlib.sha256(numbers.astype("<i2").tobytes()).hexdige
 """
 
 
-def test_sigmf_s_own_package_reads_it(roof, iio, tmp_path):
+def test_sigmfs_own_package_reads_a_packed_archive(roof, iio, tmp_path):
     python = BUILD / "venv/bin/python"
     if not python.exists() or subprocess.run([python, "-c", "import sigmf"], capture_output=True,
                                              check=False).returncode:
@@ -83,7 +83,7 @@ def test_sigmf_s_own_package_reads_it(roof, iio, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["n" * 90, "n" * 150, "räum", "with space"], ids=len)
-def test_long_and_foreign_names_are_kept(iio, tmp_path, name):
+def test_long_and_non_ascii_names_are_kept(iio, tmp_path, name):
     iio("record sim: rate=0 a.sigmf-meta --samples 100")
     for kind in ("meta", "data"):
         (tmp_path / f"a.sigmf-{kind}").rename(tmp_path / f"{name}.sigmf-{kind}")
@@ -96,7 +96,7 @@ def test_long_and_foreign_names_are_kept(iio, tmp_path, name):
     assert iio("verify out.sigmf --json").json["samples"] == 100
 
 
-def test_several_recordings_have_a_folder_each(roof, iio, tmp_path):
+def test_each_of_several_recordings_gets_its_own_folder(roof, iio, tmp_path):
     iio("record sim: rate=0 yard.sigmf-meta --samples 10")
     assert iio("archive pack roof yard both.sigmf --json").json["recordings"] == 2
     assert tar(tmp_path, "tf", "both.sigmf").splitlines() == [
@@ -109,7 +109,7 @@ def test_several_recordings_have_a_folder_each(roof, iio, tmp_path):
     assert not (tmp_path / "two.sigmf").exists()
 
 
-def test_nothing_is_replaced_without_overwrite(roof, iio, tmp_path):
+def test_an_existing_file_is_replaced_only_with_overwrite(roof, iio, tmp_path):
     (tmp_path / "out.sigmf").write_text("mine")
     refused = iio("archive pack roof out.sigmf", status=5)
     assert "--overwrite replaces it" in refused.err and (tmp_path / "out.sigmf").read_text() == "mine"
@@ -117,14 +117,14 @@ def test_nothing_is_replaced_without_overwrite(roof, iio, tmp_path):
     assert iio("verify out.sigmf --json").json["ok"] and is_clean(tmp_path, "out.sigmf")
 
 
-def test_a_link_that_leads_nowhere_stays_too(roof, iio, tmp_path):
-    """As a file does that comes into being while another one is packed."""
+def test_a_dangling_symlink_is_not_replaced(roof, iio, tmp_path):
+    """The same check protects a file that another program creates while the archive is packed."""
     (tmp_path / "out.sigmf").symlink_to("nowhere")
     iio("archive pack roof out.sigmf", status=5)
     assert os.readlink(tmp_path / "out.sigmf") == "nowhere" and is_clean(tmp_path, "out.sigmf")
 
 
-def test_one_that_has_no_room_leaves_nothing(iio, tmp_path):
+def test_packing_without_enough_space_leaves_no_file(iio, tmp_path):
     iio("record sim: rate=0 roof.sigmf-meta --bytes 8Mi")
     iio("archive pack roof out.sigmf", status=5,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (3 << 20, 3 << 20)))
@@ -136,12 +136,12 @@ def has_open(process, path):
         try:
             if os.readlink(fd) == str(path.resolve()):
                 return True
-        except OSError:  # it was closed meanwhile, or the process has ended
+        except OSError:  # the file was closed in the meantime, or the process has ended
             pass
     return False
 
 
-def test_one_that_is_killed_leaves_nothing(iio, start, tmp_path):
+def test_killed_packing_leaves_no_file(iio, start, tmp_path):
     iio("record sim: rate=0 roof.sigmf-meta --bytes 64Mi")
     for _ in range(20):
         packing = start("archive pack roof out.sigmf")
@@ -151,9 +151,9 @@ def test_one_that_is_killed_leaves_nothing(iio, start, tmp_path):
         packing.wait(DEADLINE)
         if not (tmp_path / "out.sigmf").exists():
             break
-        (tmp_path / "out.sigmf").unlink()  # it had finished before
+        (tmp_path / "out.sigmf").unlink()  # it finished before the kill
     else:
-        pytest.fail("none was killed before its end")
+        pytest.fail("every run finished before it was killed")
     assert is_clean(tmp_path)
 
 
@@ -164,19 +164,19 @@ def test_damaged_samples_are_not_packed(roof, iio, tmp_path):
     assert "SHA-512" in iio("archive pack roof out.sigmf", status=5).err and is_clean(tmp_path)
 
 
-def test_what_is_no_complete_recording_is_refused(roof, iio, start, tmp_path):
+def test_anything_but_a_complete_recording_is_refused(roof, iio, start, tmp_path):
     (tmp_path / "raw.cf32").write_bytes(bytes(80))
     iio("archive pack roof packed.sigmf")
     for words, why, status in (
             ("raw.cf32 out.sigmf", "not a SigMF recording", 2),
             ("packed.sigmf out.sigmf", "not a SigMF recording", 2),
             ("nothing out.sigmf", "nothing.sigmf-meta", 5), ("roof out.tar", "NAME.sigmf", 2),
-            ("roof no/such/out.sigmf", "no/such/out.sigmf", 5), ("roof", "where to?", 2)):
+            ("roof no/such/out.sigmf", "no/such/out.sigmf", 5), ("roof", "has no destination", 2)):
         assert why in iio("archive pack", words, status=status).err
     assert "is for pack" in iio("archive list . --overwrite", status=2).err
     recorder = start("record sim: rate=1M live.sigmf-meta")
     data = tmp_path / "live.sigmf-data"
-    until(lambda: data.exists() and data.stat().st_size > 0, "the first samples")  # it is locked, too, then
+    until(lambda: data.exists() and data.stat().st_size > 0, "the first samples")  # now it is locked
     assert "it is being recorded" in iio("archive pack live out.sigmf", status=5).err
     recorder.kill()
     recorder.wait()
@@ -190,7 +190,7 @@ def test_what_is_no_complete_recording_is_refused(roof, iio, start, tmp_path):
     assert not (tmp_path / "out.sigmf").exists()
 
 
-def test_the_verbs_are_completed(iio):
+def test_the_shell_completes_verbs_and_options(iio):
     words = [line.split("\t")[0] for line in iio("help --complete archive p").out.splitlines()]
     assert words == ["push", "prune", "pull", "pack"]
     assert "--overwrite" in iio("help --complete archive pack --o").out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bench, its sweep, and the metrics file."""
+"""The command bench, its option --sweep, and the metrics file."""
 import re
 import signal
 import time
@@ -15,7 +15,7 @@ def test_a_bench_has_a_null_sink_and_a_duration_by_default(iio):
     assert summary["bytes_per_second"] > 0
 
 
-def test_a_sweep_runs_each_size_with_each_number(iio):
+def test_a_sweep_runs_each_block_size_with_each_number_of_blocks(iio):
     result = iio("bench sim: rate=0 null: --sweep block-size=64Ki..256Ki,blocks=4..8 --bytes 1Mi"
                  " --json").json
     assert (result["schema"], result["command"]) == (1, "bench")
@@ -24,14 +24,14 @@ def test_a_sweep_runs_each_size_with_each_number(iio):
     assert all(run["bytes"] == 1 << 20 and run["error"] is None for run in result["runs"])
 
 
-def test_a_sweep_is_a_table_for_people(iio):
+def test_a_sweep_without_json_prints_a_table(iio):
     lines = iio("bench sim: rate=0 --sweep blocks=4..16 --bytes 1Mi").out.splitlines()
     assert len(lines) == 4
     assert lines[0].split()[:2] == ["block", "blocks"]
     assert [line.split()[2] for line in lines[1:]] == ["4", "8", "16"]
 
 
-def test_a_threshold_in_a_sweep_counts_and_the_sweep_goes_on(iio):
+def test_an_exceeded_threshold_fails_a_sweep_but_does_not_end_it(iio):
     result = iio("bench sim: rate=0 drop_at=1000 --sweep blocks=4..8 --samples 100k --max-gaps 0"
                  " --json", status=4)
     assert len(result.json["runs"]) == 2
@@ -41,7 +41,7 @@ METRIC = re.compile(r'^iio_stream_(\w+)_total\{pipeline="(\d+)"\} (\d+)$', re.MU
 
 
 def metrics(text):
-    """Parses OpenMetrics text as strictly as a collector does, as far as we use it."""
+    """Parses the part of OpenMetrics that iio-stream uses, as strictly as a collector does."""
     assert text.endswith("# EOF\n")
     families = re.findall(r"^# TYPE (\w+) counter$", text, re.MULTILINE)
     assert len(families) == len(set(families)) > 0
@@ -61,7 +61,7 @@ def test_metrics_hold_the_final_counts_of_every_pipeline(iio, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["m.prom"]
 
 
-def test_metrics_grow_while_it_runs_and_are_never_half_written(start, tmp_path):
+def test_metrics_grow_during_a_stream_and_are_replaced_atomically(start, tmp_path):
     process = start("stream sim: rate=1M null: --metrics-file m.prom --quiet")
     file = tmp_path / "m.prom"
     seen = set()
@@ -75,14 +75,14 @@ def test_metrics_grow_while_it_runs_and_are_never_half_written(start, tmp_path):
     assert process.wait(DEADLINE) == 0
 
 
-def test_an_unwritable_metrics_file_is_reported_before_anything_moves(iio, tmp_path):
+def test_an_unwritable_metrics_file_is_reported_before_the_stream_starts(iio, tmp_path):
     result = iio("record sim: a.ci16 --bytes 1Ki --metrics-file no/such/m.prom --json", status=5)
     assert "no/such/m.prom" in result.err
     assert result.json["samples"] == 0
     assert not (tmp_path / "a.ci16").exists() or (tmp_path / "a.ci16").stat().st_size == 0
 
 
-def test_metrics_that_fail_later_end_the_stream_in_order(start, tmp_path):
+def test_a_metrics_file_that_fails_during_a_stream_ends_it_cleanly(start, tmp_path):
     folder = tmp_path / "metrics"
     folder.mkdir()
     process = start("record sim: rate=1M a.ci16 --metrics-file metrics/m.prom --progress")
@@ -92,5 +92,5 @@ def test_metrics_that_fail_later_end_the_stream_in_order(start, tmp_path):
     out, err = process.communicate(timeout=DEADLINE)
     assert process.returncode == 5, err
     assert b"metrics/m.prom" in err
-    assert b"moved" in out  # the summary of what was recorded
+    assert b"moved" in out  # the summary of the recorded samples
     assert (tmp_path / "a.ci16").stat().st_size > 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bench-io: the matrix of memories and ways to a file."""
+"""bench-io measures each kind of memory with each method of file I/O."""
 import copy
 import errno
 import json
@@ -43,7 +43,7 @@ def io_uring_is_forbidden():
         return False
 
 
-def test_every_cell_is_measured_or_has_an_errno(iio, tmp_path):
+def test_each_combination_is_measured_or_has_an_errno(iio, tmp_path):
     document = iio("bench-io a.tmp --json", SMALL).json
     schemas.check("bench-io", document)
     assert document["complete"] and document["bytes"] == 1 << 20
@@ -67,7 +67,7 @@ def test_every_cell_is_measured_or_has_an_errno(iio, tmp_path):
 
 
 @pytest.mark.parametrize("direction", ["write", "read"])
-def test_a_memfd_reaches_ext4_and_back_by_the_methods_that_must_work(iio, tmp_path, direction):
+def test_the_basic_methods_work_with_a_memfd_on_ext4(iio, tmp_path, direction):
     found = cells(iio("bench-io a.tmp --json", SMALL).json)
     must = ["buffered", "sendfile", "splice"]
     if file_system(tmp_path) == "ext2/ext3":
@@ -80,10 +80,10 @@ def test_a_memfd_reaches_ext4_and_back_by_the_methods_that_must_work(iio, tmp_pa
 
 
 @pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="there is no tmpfs at /dev/shm")
-def test_a_file_system_that_only_pretends_direct_io_is_not_trusted(iio, tmp_path):
+def test_a_file_system_that_ignores_o_direct_is_reported_as_unsupported(iio, tmp_path):
     path = f"/dev/shm/{tmp_path.name}-{os.getpid()}"
     if file_system("/dev/shm") != "tmpfs":
-        pytest.skip("/dev/shm is no tmpfs")
+        pytest.skip("/dev/shm is not a tmpfs")
     found = cells(iio("bench-io", path, "--json", SMALL).json)
     for method in ("direct", "libaio", "io_uring", "io_uring-registered"):
         error = found["memfd", 4096, method, "write"]["error"]
@@ -94,7 +94,7 @@ def test_a_file_system_that_only_pretends_direct_io_is_not_trusted(iio, tmp_path
 
 @pytest.mark.parametrize("device, memory", [("/dev/udmabuf", "udmabuf"),
                                             ("/dev/dma_heap/system", "heap:system")])
-def test_an_absent_device_is_named(iio, device, memory):
+def test_a_missing_memory_device_is_named_in_the_error(iio, device, memory):
     if os.path.exists(device):
         pytest.skip(f"{device} exists")
     found = cells(iio("bench-io a.tmp --json", SMALL).json)
@@ -104,7 +104,7 @@ def test_an_absent_device_is_named(iio, device, memory):
         assert row["error"]["message"].startswith(f"open {device}")
 
 
-def test_a_size_of_no_whole_blocks_has_a_short_last_one(iio):
+def test_a_size_that_is_not_a_multiple_of_the_block_size_has_a_short_last_block(iio):
     found = cells(iio("bench-io a.tmp --size 1028Ki --block-size 256Ki --depth 9 --json").json)
     assert found["memfd", 4096, "buffered", "write"]["checked"]
     if found["memfd", 4096, "direct", "write"]["error"] is None:
@@ -112,7 +112,7 @@ def test_a_size_of_no_whole_blocks_has_a_short_last_one(iio):
             assert found["memfd", 4096, method, "read"]["checked"], method
 
 
-def test_an_existing_file_stays_unless_overwritten(iio, tmp_path):
+def test_an_existing_file_is_kept_without_overwrite(iio, tmp_path):
     file = tmp_path / "a.tmp"
     file.write_bytes(b"precious")
     other = tmp_path / "b.tmp"
@@ -122,7 +122,7 @@ def test_an_existing_file_stays_unless_overwritten(iio, tmp_path):
     assert file.read_bytes() == b"precious"
     schemas.check("bench-io", iio("bench-io a.tmp --overwrite --json", SMALL).json)
     assert not file.exists()
-    assert other.read_bytes() == b"precious"  # another name of it has what it had
+    assert other.read_bytes() == b"precious"  # the second link keeps the old content
 
 
 @pytest.mark.parametrize("options, word", [
@@ -139,7 +139,7 @@ def test_mistakes_are_reported_before_a_file_is_created(iio, tmp_path, options, 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_anything_but_a_file_is_refused(iio, tmp_path):
+def test_anything_but_a_regular_file_is_refused(iio, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     assert "regular" in iio("bench-io pipe --overwrite", SMALL, status=2).err
     assert (tmp_path / "pipe").exists()
@@ -147,7 +147,7 @@ def test_anything_but_a_file_is_refused(iio, tmp_path):
     iio("bench-io .", SMALL, status=5)
 
 
-def test_a_file_that_would_be_too_large_fails_as_storage(iio, tmp_path):
+def test_a_file_that_exceeds_the_size_limit_is_a_storage_error(iio, tmp_path):
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 19, 1 << 19))
 
@@ -155,16 +155,16 @@ def test_a_file_that_would_be_too_large_fails_as_storage(iio, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_table_says_whose_figures_they_are(iio):
+def test_the_table_warns_about_figures_from_an_emulator(iio):
     for text in (iio("bench-io a.tmp", SMALL).out, iio("bench-io --help").out):
-        assert "those of an emulator say nothing about hardware" in " ".join(text.split())
+        assert "figures from an emulator do not apply to hardware" in " ".join(text.split())
     lines = iio("bench-io a.tmp", SMALL).out.splitlines()
     assert any(line.split()[:4] == ["write", "memfd", "4Ki", "buffered"] for line in lines)
     assert any(line.split()[:4] == ["read", "memfd", "4Ki", "buffered"] for line in lines)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_cleanly(start, tmp_path, number):
+def test_a_signal_ends_bench_io_cleanly(start, tmp_path, number):
     process = start("bench-io a.tmp --size 64Mi --block-size 1Mi --json")
     deadline = time.monotonic() + DEADLINE
     opened = f"{tmp_path / 'a.tmp'} (deleted)"

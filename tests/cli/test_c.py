@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The C header, by a program that was compiled as C99 (tests/c/relay.c)."""
+"""The C API, used by a program that is compiled as C99 (tests/c/relay.c)."""
 import ctypes
 import struct
 import subprocess
@@ -12,7 +12,7 @@ def relay(*words):
                           timeout=DEADLINE, check=False)
 
 
-def test_blocks_get_from_a_source_to_a_file(tmp_path):
+def test_a_c_program_copies_blocks_from_a_source_to_a_file(tmp_path):
     done = relay("sim:?rate=0&pattern=ramp", tmp_path / "a.ci16", 100_000)
     assert (done.returncode, done.stdout, done.stderr) == (0, "100000 0 0\n", "")
     words = struct.unpack("<50000Q", (tmp_path / "a.ci16").read_bytes())
@@ -24,7 +24,7 @@ def test_losses_are_reported():
     assert (done.returncode, done.stdout) == (0, "100000 300 1\n")
 
 
-def test_the_end_of_a_recording_is_the_end(tmp_path):
+def test_the_end_of_a_recording_ends_the_stream(tmp_path):
     (tmp_path / "a.ci16").write_bytes(bytes(4 * 3000))
     done = relay(tmp_path / "a.ci16", "null:", 100_000)
     assert (done.returncode, done.stdout) == (0, "3000 0 0\n")
@@ -41,7 +41,7 @@ def test_failures_are_reported(tmp_path):
     assert done.returncode == 1 and "No space left" in done.stderr
 
 
-def test_null_and_numbers_that_make_no_sense_are_errors():
+def test_null_pointers_and_invalid_numbers_are_errors():
     library = ctypes.CDLL(str(next(BUILD.glob("libiio-stream.so"))))
     for name in ("reader_open", "reader_format", "writer_open"):
         getattr(library, f"iio_stream_{name}").restype = ctypes.c_void_p

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""channels= chooses channels of any source; channel_names= says what a raw sample has."""
+"""channels= selects channels of any source; channel_names= names the channels of raw samples."""
 import json
 
 import numpy
@@ -36,7 +36,7 @@ def test_channels_selects_from_a_file(iio, tmp_path, words, sink):
         iio(f"verify {sink}")
 
 
-def test_words_of_12_bits_stay_as_they_are(iio, tmp_path):
+def test_12_bit_samples_are_selected_unchanged(iio, tmp_path):
     values = numpy.arange(-1500, 1500, dtype="<i2").reshape(-1, 3)
     (tmp_path / "raw.bin").write_bytes(values.tobytes())
     formats = ",".join(["le:s12/16>>0"] * 3)
@@ -47,7 +47,7 @@ def test_words_of_12_bits_stay_as_they_are(iio, tmp_path):
 
 @pytest.mark.parametrize("source", ["raw.bin format=ri16_le channel_names=a,b,c", "raw.bin format=le:s16/16>>0,"
                                     "le:s16/16>>0,le:s16/16>>0 channel_names=a,b,c"])
-def test_channels_that_are_apart_are_selected_in_the_samples_order(iio, tmp_path, source):
+def test_nonadjacent_channels_are_selected_in_the_order_of_the_source(iio, tmp_path, source):
     values = numpy.arange(3000, dtype="<i2").reshape(-1, 3)
     (tmp_path / "raw.bin").write_bytes(values.tobytes())
     iio("stream", *source.split(), "channels=c,a out.bin")
@@ -55,7 +55,7 @@ def test_channels_that_are_apart_are_selected_in_the_samples_order(iio, tmp_path
 
 
 @pytest.mark.parametrize("channels, chosen", [("voltage0_i,voltage1_q", [0, 3]), ("voltage0_i,voltage1_i", [0, 2])])
-def test_halves_of_two_pairs_are_not_a_pair(iio, tmp_path, channels, chosen):
+def test_components_of_two_iq_pairs_do_not_form_a_pair(iio, tmp_path, channels, chosen):
     values = numpy.arange(4000, dtype="<i2").reshape(-1, 4)
     (tmp_path / "raw.bin").write_bytes(values.tobytes())
     iio(f"stream raw.bin format=ci16_le channel_names=4 channels={channels} out.sigmf-meta")
@@ -65,7 +65,7 @@ def test_halves_of_two_pairs_are_not_a_pair(iio, tmp_path, channels, chosen):
     iio(f"stream raw.bin format=ci16_le channel_names=4 channels={channels} out.cf32 convert=cf32_le", status=2)
 
 
-def test_channels_selects_from_any_source(iio, tmp_path, start, port):
+def test_channels_selects_from_a_tcp_source(iio, tmp_path, start, port):
     values = numpy.arange(4000, dtype="<i2").reshape(-1, 4)
     (tmp_path / "raw.bin").write_bytes(values.tobytes())
     sender = start(f"stream raw.bin format=ci16_le channel_names=4 tcp:127.0.0.1:{port} --quiet")

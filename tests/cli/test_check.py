@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`iio-stream check` on a host, whether it has IIO devices or not; tests/vm/test_check.py has the devices."""
+"""`iio-stream check` on any host, with or without IIO devices. tests/vm/test_check.py tests it with
+devices."""
 import json
 import re
 import socket
@@ -20,7 +21,7 @@ def schemas():
     return module
 
 
-def test_the_json_is_as_in_the_schema(iio):
+def test_the_json_conforms_to_the_schema(iio):
     report = iio("check", MACHINE, "--json", status=None).json
     schemas().check("check", report)
     assert report["only"] == ["kernel", "heaps", "udmabuf", "limits", "context", "kernel-log"]
@@ -29,12 +30,12 @@ def test_the_json_is_as_in_the_schema(iio):
                                 for outcome in ("pass", "fail", "skip")}
 
 
-def test_the_status_is_0_only_if_nothing_failed(iio):
+def test_the_exit_status_is_0_only_if_no_check_failed(iio):
     result = iio("check", MACHINE, "--json", status=None)
     assert (result.status == 0) == (result.json["totals"]["fail"] == 0)
 
 
-def test_the_report_is_the_json(iio, tmp_path):
+def test_the_report_equals_the_json_output(iio, tmp_path):
     report = iio("check --only limits --json --report check.json").json
     assert json.loads((tmp_path / "check.json").read_text()) == report
     iio("check --only limits --report other.json")
@@ -42,19 +43,19 @@ def test_the_report_is_the_json(iio, tmp_path):
 
 
 @pytest.mark.parametrize("words", ["--report none", ""])
-def test_no_report_is_written_if_none_is_wanted_or_only_some_checks_run(iio, tmp_path, words):
+def test_report_none_or_a_selection_of_checks_writes_no_report(iio, tmp_path, words):
     iio(f"check --only limits {words}")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_another_file_is_not_overwritten(iio, tmp_path):
+def test_a_file_that_is_not_a_report_is_not_overwritten(iio, tmp_path):
     (tmp_path / "check.json").write_text('{"mine": 1}')
     result = iio("check --only limits --report check.json", status=2)
-    assert "is not the report of a check" in result.err and "--report" in result.err
+    assert "is not a check report" in result.err and "--report" in result.err
     assert (tmp_path / "check.json").read_text() == '{"mine": 1}'
 
 
-def test_the_host_is_named_only_if_asked(iio, tmp_path):
+def test_the_report_names_the_host_only_with_identify(iio, tmp_path):
     iio("check --only limits --report check.json")
     assert socket.gethostname() not in (tmp_path / "check.json").read_text()
     assert iio("check --only limits --identify --json").json["host"] == socket.gethostname()
@@ -100,12 +101,12 @@ def test_names_and_numbers_are_unique(iio):
     assert numbers == sorted(set(numbers)) and len(set(names)) == len(names)
 
 
-def test_the_page_of_checked_boards_is_made_from_the_reports():
+def test_the_page_of_checked_boards_is_generated_from_the_reports():
     subprocess.run([sys.executable, REPOSITORY / "script" / "checked-boards", "--check"], check=True)
 
 
 @pytest.mark.parametrize("path", sorted((REPOSITORY / "docs" / "checks").glob("*.json")), ids=lambda path: path.stem)
-def test_the_reports_in_the_documentation_are_as_in_the_schema(path):
+def test_the_reports_in_the_documentation_conform_to_the_schema(path):
     report = json.loads(path.read_text())
     schemas().check("check", report)
     assert report["host"] is None and report["serial"] is None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `info` reports for the devices of a context that libiio reads from a file (xml:PATH)."""
+"""The output of `info` for the devices of a context that libiio reads from a file (xml:PATH)."""
 import os
 import sys
 
@@ -43,7 +43,7 @@ def types(device):
     return [c["scan_type"] for buffer in device["buffers"] for c in buffer["channels"]]
 
 
-def test_fully_defined_types_are_understood(info):
+def test_scan_types_with_a_capital_letter_are_understood(info):
     found = info(device(0, "adc", channel("voltage0", 0, "le:S12/16>>0"), channel("voltage1", 1, "le:s24/32>>8")),
                  device(1, "dac", channel("voltage0", 0, "le:U16/16>>0", "output")),
                  device(2, "sensor", channel("accel_x", 0, "be:s20/32>>4"), channel("timestamp", 3, "le:S64/64>>0")))
@@ -53,7 +53,7 @@ def test_fully_defined_types_are_understood(info):
     assert not any(b["remarks"] for one in found.values() for b in one["buffers"])
 
 
-def test_what_is_not_understood_is_a_remark_and_not_fatal(info):
+def test_an_invalid_scan_type_is_a_remark_and_not_an_error(info):
     found = info(device(0, "odd", channel("voltage0", 0, "le:s12/13>>0"), channel("voltage1", 1, "le:s16/16>>0")),
                  device(1, "good", channel("voltage0", 0, "le:S16/16>>0")))
     buffer, = found["odd"]["buffers"]
@@ -89,7 +89,7 @@ def test_a_dacs_tones_are_not_oscillators(info):
     assert all(one["buffers"][0]["tuning"] == {} for one in found.values())
 
 
-def test_only_the_same_number_is_a_pair(info):
+def test_i_and_q_channels_form_a_pair_only_with_the_same_number(info):
     def kinds(found):
         return [c["component"] for c in found["x"]["buffers"][0]["channels"]]
 
@@ -105,14 +105,14 @@ def test_two_devices_of_one_name_are_distinguished(iio, tmp_path):
         found, = iio("info", name, f"--json --uri xml:{path}").json["devices"]
         assert found["id"] == f"iio:device{number}", name
     err = iio("info ad7124", f"--uri xml:{path}", status=2).err
-    assert "'ad7124' are 2 devices" in err and "iio:device0 (left), iio:device1 (right)" in err
+    assert "'ad7124' matches 2 devices" in err and "iio:device0 (left), iio:device1 (right)" in err
     err = iio(f"stream iio:twin uri=xml:{path} null:", status=2).err
     assert "iio:device3, iio:device4" in err
     iio("attr get twin/x", f"--uri xml:{path}", status=2)
 
 
-def test_names_cannot_move_the_terminal(iio, tmp_path):
-    """U+009B is a control sequence's beginning in one character; XML lets no other through."""
+def test_names_cannot_control_the_terminal(iio, tmp_path):
+    """U+009B starts a control sequence. It is the only such character that XML allows."""
     path = context(tmp_path, device(0, "adc&#x9b;31m", channel("voltage0", 0, "le:s12/16&gt;&gt;0"), label="a&#x202e;b"))
     for words in (f"info --uri xml:{path}", f"info --json --uri xml:{path}"):
         out = iio(words).out
@@ -120,8 +120,8 @@ def test_names_cannot_move_the_terminal(iio, tmp_path):
         assert "xc2" in out and "x9b31m" in out
 
 
-def test_why_libiio_cannot_be_loaded(iio, tmp_path):
-    """The reason is the loader's; another library that is looked for meanwhile has its own."""
+def test_the_error_says_why_libiio_cannot_be_loaded(iio, tmp_path):
+    """The message contains the loader's reason for libiio, and not its reason for another library."""
     for version in (0, 1):
         (tmp_path / f"libiio.so.{version}").touch()
     result = iio("info --uri ip:192.0.2.1", status=3, env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path)})

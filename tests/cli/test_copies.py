@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A copy of a recording keeps what its metadata say, at the samples that they say it of."""
+"""A copy of a recording keeps the metadata, at the samples that they describe."""
 import json
 import struct
 
@@ -64,7 +64,7 @@ def test_captures_annotations_and_the_description_are_kept(iio, tmp_path, conver
     (480, 1, [(100, 50), (450, 30)]),
     (120, 1, [(100, 20)]),
 ])
-def test_a_copy_of_some_samples_has_what_is_said_of_them(iio, tmp_path, samples, captures, annotations):
+def test_a_copy_of_the_first_samples_has_only_their_metadata(iio, tmp_path, samples, captures, annotations):
     write(tmp_path, TWO)
     iio(f"stream a.sigmf-meta b.sigmf-meta --samples {samples}")
     copy = read(tmp_path, "b")
@@ -73,7 +73,7 @@ def test_a_copy_of_some_samples_has_what_is_said_of_them(iio, tmp_path, samples,
     iio("verify b.sigmf-meta")
 
 
-def test_each_file_of_a_rotated_copy_has_its_samples_metadata(iio, tmp_path):
+def test_each_part_of_a_copy_has_the_metadata_of_its_samples(iio, tmp_path):
     data = write(tmp_path, TWO)
     iio("stream a.sigmf-meta b.sigmf-meta rotate_bytes=1200 --block-size 1200")
     parts = sorted(path.name[:-len(".sigmf-meta")] for path in tmp_path.glob("b.*.sigmf-meta"))
@@ -98,14 +98,14 @@ JUMP = {"global": {"core:datatype": "ci16_le", "core:sample_rate": 1e6, "core:ve
         "annotations": [{"core:sample_start": 600, "core:sample_count": 10, "core:label": "late"}]}
 
 
-def test_a_jump_of_the_index_is_a_gap_at_the_same_index(iio, tmp_path):
-    """SigMF's example of core:global_index, in a stream that began earlier."""
+def test_a_jump_of_the_sample_index_is_copied_as_a_gap(iio, tmp_path):
+    """The recording is SigMF's example of core:global_index, in a stream that began earlier."""
     write(tmp_path, JUMP)
     iio("stream a.sigmf-meta b.sigmf-meta")
     copy = read(tmp_path, "b")
     assert [(one["core:sample_start"], one["core:global_index"]) for one in copy["captures"]] == [(0, 70), (500, 1070)]
     assert copy["captures"][0]["core:datetime"] == "2024-03-01T10:20:30Z"
-    # 1000 samples later, 500 of them lost.
+    # The second capture begins 1000 samples after the first one, and 500 of these samples are lost.
     assert copy["captures"][1] == {**JUMP["captures"][1], "core:datetime": "2024-03-01T10:20:30.001Z"}
     gap, late = copy["annotations"]
     assert (gap["core:sample_start"], gap["iio_stream:lost_min"], gap["iio_stream:lost_max"]) == (500, 500, 500)
@@ -124,8 +124,9 @@ BACK = {"global": JUMP["global"],
 
 
 @pytest.mark.parametrize("words", ["", "--on-gap zero-fill", "rotate_bytes=1200 --block-size 1200"])
-def test_the_copy_of_indexes_that_step_back_is_valid_and_has_the_same_gaps(iio, tmp_path, words):
-    """As two recordings in one file have them: 430 samples are lost before sample 500, and 50 before sample 700."""
+def test_a_copy_of_a_recording_whose_index_steps_back_is_valid_and_has_the_same_gaps(iio, tmp_path, words):
+    """Two recordings in one file have such indexes. 430 samples are lost before sample 500, and 50 before
+    sample 700."""
     write(tmp_path, BACK)
     copied = iio(f"stream a.sigmf-meta b.sigmf-meta {words} --json")
     assert copied.json["gaps"]["lost_min"] == copied.json["gaps"]["lost_max"] == 480
@@ -147,8 +148,8 @@ def test_the_copy_of_indexes_that_step_back_is_valid_and_has_the_same_gaps(iio, 
 
 
 @pytest.mark.parametrize("index", [0, 70])
-def test_samples_before_the_first_capture_have_the_indexes_before_its_own(iio, tmp_path, index):
-    """A file may begin before its first capture."""
+def test_the_index_of_samples_before_the_first_capture_counts_back_from_it(iio, tmp_path, index):
+    """A data file can begin before its first capture."""
     captures = [{"core:sample_start": 100, "core:global_index": 100 + index, "core:frequency": 5e6}]
     write(tmp_path, changed(JUMP, lambda m: m.update(captures=captures)))
     iio("stream a.sigmf-meta b.sigmf-meta")
@@ -159,7 +160,7 @@ def test_samples_before_the_first_capture_have_the_indexes_before_its_own(iio, t
         assert iio(f"verify {name}.sigmf-meta --json").json["recording"]["gaps"]["lost_max"] == 0
 
 
-def test_zeros_in_place_of_lost_samples_move_what_follows(iio, tmp_path):
+def test_zeros_in_place_of_lost_samples_shift_later_captures_and_annotations(iio, tmp_path):
     write(tmp_path, JUMP)
     iio("stream a.sigmf-meta b.sigmf-meta --on-gap zero-fill")
     copy = read(tmp_path, "b")
@@ -169,7 +170,7 @@ def test_zeros_in_place_of_lost_samples_move_what_follows(iio, tmp_path):
     zeros, late = copy["annotations"]
     assert (zeros["core:sample_start"], zeros["iio_stream:filled"]) == (500, 500)
     assert (late["core:sample_start"], late["core:sample_count"], late["core:label"]) == (1100, 10, "late")
-    # And they stay known in the next copy.
+    # A copy of the copy also marks them as zeros.
     iio("stream b.sigmf-meta c.sigmf-meta convert=cf32_le")
     again = read(tmp_path, "c")
     assert again["annotations"] == copy["annotations"] and again["captures"] == copy["captures"]
@@ -186,8 +187,9 @@ LONG_LOSS = {
     "annotations": [{"core:sample_start": 450, "core:sample_count": 100, "core:label": "across"}]}
 
 
-def test_a_file_that_begins_with_zeros_has_the_time_and_values_before_the_loss(iio, tmp_path):
-    """Samples 500 to 1499 of the stream are lost, and the files begin at sample 0, 300, 600, 900, 1200 and 1500."""
+def test_a_part_that_begins_with_zeros_has_the_time_and_frequency_before_the_loss(iio, tmp_path):
+    """Samples 500 to 1499 of the stream are lost. The parts begin at samples 0, 300, 600, 900, 1200 and
+    1500."""
     write(tmp_path, LONG_LOSS)
     iio("stream a.sigmf-meta b.sigmf-meta rotate_time=300us --on-gap zero-fill --block-size 400")
     found = {}
@@ -203,7 +205,7 @@ def test_a_file_that_begins_with_zeros_has_the_time_and_values_before_the_loss(i
     wanted |= {index: (1e6, f"{begin}.{index:06}".rstrip("0") + "Z") for index in (300, 600, 900, 1200)}
     wanted |= {index: (2e6, f"{begin}.{index:06}".rstrip("0") + "Z") for index in (1500, 1800)}
     assert found == wanted
-    # The annotation is of samples before and after the loss, and of the zeros between them.
+    # The annotation covers samples before and after the loss, and the zeros between them.
     across = [(one["core:sample_start"], one["core:sample_count"])
               for path in sorted(tmp_path.glob("b.*.sigmf-meta")) for one in json.loads(path.read_text())["annotations"]
               if one.get("core:label") == "across"]
@@ -222,7 +224,7 @@ def test_a_copy_that_begins_with_zeros_has_the_time_of_the_first_lost_sample(iio
 
 
 @pytest.mark.parametrize("words", ["--samples 700", "rotate_bytes=1200 --block-size 1200"])
-def test_a_copy_of_some_of_the_zeros_says_how_many_it_has(iio, tmp_path, words):
+def test_a_copy_of_some_of_the_zeros_counts_only_the_copied_ones(iio, tmp_path, words):
     write(tmp_path, JUMP)
     iio("stream a.sigmf-meta b.sigmf-meta --on-gap zero-fill")
     iio(f"stream b.sigmf-meta c.sigmf-meta {words}")
@@ -234,7 +236,7 @@ def test_a_copy_of_some_of_the_zeros_says_how_many_it_has(iio, tmp_path, words):
         iio(f"verify {path.name}")
 
 
-def test_places_count_from_the_offset_of_the_first_sample(iio, tmp_path):
+def test_positions_are_relative_to_core_offset(iio, tmp_path):
     def shift(metadata):
         metadata["global"]["core:offset"] = 5000
         for one in metadata["captures"] + metadata["annotations"]:
@@ -247,7 +249,7 @@ def test_places_count_from_the_offset_of_the_first_sample(iio, tmp_path):
     assert [(one["core:sample_start"], one["core:global_index"]) for one in copy["captures"]] == [(0, 5000), (500, 5500)]
 
 
-def test_what_iio_stream_has_recorded_is_copied_as_it_is(iio, tmp_path):
+def test_the_metadata_of_a_recording_by_iio_stream_are_copied_unchanged(iio, tmp_path):
     iio("record sim: rate=1M drop_at=700 drop=10 a.sigmf-meta --samples 5k")
     meta = read(tmp_path, "a")
     meta["annotations"][0]["core:comment"] = "what I think of it"
@@ -265,7 +267,7 @@ def test_a_copy_of_some_channels_keeps_the_metadata(iio, tmp_path):
     assert copy["global"]["core:datatype"] == "ci16_le" and copy["global"].get("core:num_channels", 1) == 1
 
 
-def test_the_index_is_the_recordings_even_if_less_is_recorded_as_lost(iio, tmp_path):
+def test_a_copy_keeps_the_recorded_index_even_if_fewer_samples_are_marked_as_lost(iio, tmp_path):
     iio("record sim: rate=1M drop_at=700 drop=10 a.sigmf-meta --samples 5k")
     meta = read(tmp_path, "a")
     assert meta["captures"][1]["core:global_index"] == 710
@@ -275,7 +277,7 @@ def test_the_index_is_the_recordings_even_if_less_is_recorded_as_lost(iio, tmp_p
     assert [one.get("core:global_index", 0) for one in read(tmp_path, "b")["captures"]] == [0, 710]
 
 
-def test_what_a_copy_does_not_keep_is_named(iio, tmp_path):
+def test_the_route_names_metadata_that_a_copy_does_not_keep(iio, tmp_path):
     write(tmp_path, changed(TWO, lambda m: m["global"].update(
         {"core:sha512": "0" * 128, "core:data_doi": "10.1/a", "core:meta_doi": "10.1/b"})))
     route = route_of(iio("stream a.sigmf-meta b.sigmf-meta --json"))
@@ -285,7 +287,7 @@ def test_what_a_copy_does_not_keep_is_named(iio, tmp_path):
     assert "does not keep core:data_doi, core:meta_doi" in route
 
 
-def test_a_loop_keeps_what_holds_for_all_of_it(iio, tmp_path):
+def test_a_looped_copy_keeps_only_the_global_metadata(iio, tmp_path):
     write(tmp_path, TWO)
     route = route_of(iio("stream a.sigmf-meta loop=on b.sigmf-meta --samples 2500 --json"))
     assert "loop=on" in route
@@ -294,21 +296,21 @@ def test_a_loop_keeps_what_holds_for_all_of_it(iio, tmp_path):
     assert copy["captures"] == [{"core:sample_start": 0}]
 
 
-def test_a_raw_copy_says_that_it_is_samples_alone(iio, tmp_path):
+def test_the_route_of_a_raw_copy_says_that_the_metadata_are_left_out(iio, tmp_path):
     data = write(tmp_path, TWO)
     route = route_of(iio("stream a.sigmf-meta b.ci16 --json"))
     assert "captures, annotations and the other metadata of the recording are left out" in route
     assert (tmp_path / "b.ci16").read_bytes() == data
 
 
-def test_two_copies_at_once_have_the_same(iio, tmp_path):
+def test_two_simultaneous_copies_have_the_same_captures(iio, tmp_path):
     write(tmp_path, TWO)
     iio("stream a.sigmf-meta b.sigmf-meta c.sigmf-meta convert=cf32_le")
     assert read(tmp_path, "b")["captures"] == read(tmp_path, "c")["captures"] == TWO["captures"]
 
 
 def test_over_tcp_the_samples_keep_their_time(iio, start, tmp_path, port):
-    """tcp: carries the time of each block, the frequency if it is one, and no captures."""
+    """tcp: carries the time of each block and a frequency that does not change, but no captures."""
     one = changed(TWO, lambda m: m["captures"].pop())
     write(tmp_path, one)
     receiver = start(f"record tcp:127.0.0.1:{port} wait=20s b.sigmf-meta --json")
@@ -317,7 +319,7 @@ def test_over_tcp_the_samples_keep_their_time(iio, start, tmp_path, port):
     assert "are left out" in route
     [capture] = read(tmp_path, "b")["captures"]
     assert capture["core:datetime"].startswith("2024-03-01T10:20:30.123000") and capture["core:frequency"] == 1e6
-    # Without a time there is none, and not the one of reading.
+    # If the recording has no time, the copy has none either. The time of reading is not used.
     write(tmp_path, changed(one, lambda m: m["captures"][0].pop("core:datetime")))
     receiver = start(f"record tcp:127.0.0.1:{port} wait=20s c.sigmf-meta --json")
     iio(f"stream a.sigmf-meta tcp:127.0.0.1:{port} wait=20s")
@@ -327,7 +329,7 @@ def test_over_tcp_the_samples_keep_their_time(iio, start, tmp_path, port):
 
 def test_a_raw_file_has_no_time(iio, tmp_path):
     write(tmp_path, TWO)
-    iio("record a.sigmf-data b.sigmf-meta")  # by any of its names it is the recording
+    iio("record a.sigmf-data b.sigmf-meta")  # the name of the data file also selects the recording
     assert read(tmp_path, "b")["captures"] == TWO["captures"]
     (tmp_path / "a.sigmf-data").rename(tmp_path / "a.ci16")
     iio("record a.ci16 rate=1M c.sigmf-meta")
@@ -335,7 +337,7 @@ def test_a_raw_file_has_no_time(iio, tmp_path):
 
 
 def test_over_zmq_the_samples_have_no_time(iio, start, tmp_path):
-    """No message says when its samples were taken, so that the moment of reading would be the only one."""
+    """A message does not carry the time of its samples, and the time of reading would be wrong."""
     pytest.importorskip("zmq")
     write(tmp_path, TWO)
     address = f"zmq:ipc://{tmp_path}/s"
@@ -345,7 +347,7 @@ def test_over_zmq_the_samples_have_no_time(iio, start, tmp_path):
     assert "are left out" in route and "core:datetime" not in read(tmp_path, "b")["captures"][0]
 
 
-def test_a_time_before_1970_is_kept_by_files_and_by_tcp(iio, start, tmp_path, port):
+def test_files_and_tcp_keep_a_time_before_1970(iio, start, tmp_path, port):
     (tmp_path / "a.ci16").write_bytes(bytes(4000))
     iio("stream a.ci16 rate=1M datetime=1965-03-01T10:20:30.123Z a.sigmf-meta")
     iio("stream a.sigmf-meta b.wav")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""--events: what happens to a stream, line by line."""
+"""--events reports the events of a stream, one per line."""
 import json
 import os
 import re
@@ -44,19 +44,19 @@ def test_a_recording_reports_its_parts_and_its_losses(iio, tmp_path):
     assert [e["time"][:19] for e in events] == sorted(e["time"][:19] for e in events)
 
 
-def test_a_file_gets_the_lines_of_several_commands_one_after_another(iio, tmp_path):
+def test_later_commands_append_to_the_events_file(iio, tmp_path):
     for _ in range(2):
         iio("stream sim: rate=0 null: --and sim: rate=0 null: --samples 1k --events log")
     assert brief(lines_of((tmp_path / "log").read_text()), "pipeline") == 2 * [
         ("started", 0), ("started", 1), ("ended", 0), ("ended", 1)]
 
 
-def test_minus_is_stderr(iio):
+def test_a_hyphen_sends_events_to_stderr(iio):
     result = iio("stream sim: rate=0 null: --samples 1k --quiet --events -")
     assert brief(lines_of(result.err)) == [("started",), ("ended",)]
 
 
-def test_a_stream_that_cannot_begin_says_why(iio, tmp_path):
+def test_a_stream_that_cannot_start_reports_why(iio, tmp_path):
     iio("stream missing.ci16 format=ci16_le null: --events log", status=5)
     event, = lines_of((tmp_path / "log").read_text())
     assert event["event"] == "ended" and event["why"] == "error" and "missing.ci16" in event["error"]
@@ -65,19 +65,19 @@ def test_a_stream_that_cannot_begin_says_why(iio, tmp_path):
 def test_a_fifo_is_written_to_with_and_without_a_reader(iio, tmp_path):
     os.mkfifo(tmp_path / "log")
     words = "stream sim: rate=0 null: --samples 1k --quiet --events log"
-    assert re.search("no one has read the last [1-9][0-9]+ bytes", iio(words).err)
+    assert re.search("the last [1-9][0-9]+ bytes were never read", iio(words).err)
     with open(os.open(tmp_path / "log", os.O_RDONLY | os.O_NONBLOCK)) as reader:
         assert iio(words).err == ""
         assert brief(lines_of(reader.read())) == [("started",), ("ended",)]
 
 
-def test_what_the_file_does_not_take_is_reported_and_ends_no_stream(iio):
+def test_events_that_cannot_be_written_are_reported_and_do_not_end_the_stream(iio):
     result = iio("stream sim: rate=0 null: --samples 1k --quiet --events /dev/full")
     assert result.err == ("iio-stream: --events /dev/full: No space left on device\n"
-                          "iio-stream: --events /dev/full: 2 events are not in it\n")
+                          "iio-stream: --events /dev/full: 2 events were not written\n")
 
 
-def test_half_a_line_of_another_program_costs_no_line_of_this_one(iio, tmp_path):
+def test_an_unfinished_line_in_the_file_does_not_damage_new_lines(iio, tmp_path):
     (tmp_path / "log").write_text('{"event":"star')
     iio("stream sim: rate=0 null: --samples 1k --events log")
     half, *lines = (tmp_path / "log").read_text().splitlines()
@@ -85,17 +85,17 @@ def test_half_a_line_of_another_program_costs_no_line_of_this_one(iio, tmp_path)
 
 
 @pytest.mark.parametrize("happens", ["rename", "unlink"])
-def test_a_new_file_is_begun_when_the_old_one_has_another_name(start, tmp_path, happens):
+def test_a_new_file_is_started_after_the_old_one_was_renamed_or_removed(start, tmp_path, happens):
     process = start("stream sim: rate=1M null: --events log")
     until(lambda: (tmp_path / "log").exists() and (tmp_path / "log").stat().st_size)
     (tmp_path / "log").rename(tmp_path / "log.1") if happens == "rename" else (tmp_path / "log").unlink()
     process.terminate()
     process.communicate(timeout=DEADLINE)
     kinds = brief(lines_of((tmp_path / "log").read_text()))
-    assert [kind for kind in kinds if kind != ("loss",)] == [("ended",)]  # a busy machine may lose samples
+    assert [kind for kind in kinds if kind != ("loss",)] == [("ended",)]  # a busy machine can lose samples
 
 
-def test_a_stderr_that_no_one_reads_holds_up_nothing(tmp_path):
+def test_a_full_stderr_does_not_block_the_recording(tmp_path):
     near, far = os.pipe()
     os.set_blocking(far, False)
     try:
@@ -111,7 +111,7 @@ def test_a_stderr_that_no_one_reads_holds_up_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("file", ["/dev/stdout", "/dev/fd/1"])
-def test_a_pipe_has_names_too(iio, file):
+def test_a_pipe_can_be_given_by_its_device_name(iio, file):
     assert brief(lines_of(iio(f"stream sim: rate=0 null: --samples 1k --quiet --events {file}").out)) == [
         ("started",), ("ended",)]
 
@@ -119,11 +119,11 @@ def test_a_pipe_has_names_too(iio, file):
 @pytest.mark.parametrize("words", ["--events log --json=log", "--events ./log --metrics-file log",
                                    "--json=log --metrics-file log"])
 def test_two_reports_in_one_file_are_refused(iio, words):
-    assert "log is another file of this command" in iio("stream sim: null: --samples 9", words, status=2).err
+    assert "log is already used by this command" in iio("stream sim: null: --samples 9", words, status=2).err
 
 
 @pytest.mark.parametrize("file, status, said", [
     ("nowhere/log", 5, "open nowhere/log: No such file or directory"), ("r.sigmf-data", 2, "--events=r.sigmf-data")])
-def test_a_file_that_cannot_be_is_an_error_before_the_start(iio, tmp_path, file, status, said):
+def test_an_unusable_events_file_is_an_error_before_the_start(iio, tmp_path, file, status, said):
     assert said in iio(f"record sim: rate=0 r.sigmf-meta --samples 9 --events {file}", status=status).err
     assert not (tmp_path / "r.sigmf-meta").exists()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Exit statuses and the ways to end a stream."""
+"""Exit statuses, and signals and limits that end a stream."""
 import contextlib
 import json
 import os
@@ -13,14 +13,14 @@ import pytest
 
 from conftest import DEADLINE
 
-# How /proc/PID/syscall begins while write() to stdout waits.
+# The first words of /proc/PID/syscall while write() to stdout blocks.
 WRITE_STDOUT = [{"x86_64": "1", "aarch64": "64"}.get(platform.machine()), "0x1"]
 ENDLESS = "stream sim: rate=1M null: --json --progress"
 
 
 def running(process):
-    """Waits until the stream is running: its progress line is there."""
-    assert process.stderr.read(1), "it ended before it began"
+    """Waits until the stream is running, which its progress line shows."""
+    assert process.stderr.read(1), "the command ended before the stream was running"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -35,7 +35,7 @@ def test_a_signal_ends_the_stream_cleanly(start, number):
     assert summary["samples"] == summary["sinks"][0]["delivered_samples"]
 
 
-def test_a_recording_is_whole_after_a_signal(start, iio, tmp_path):
+def test_a_recording_is_complete_after_a_signal(start, iio, tmp_path):
     process = start("record sim: rate=1M a.ci16 --json --progress --blocks 64")
     running(process)
     time.sleep(0.3)
@@ -62,7 +62,7 @@ def test_a_signal_ends_the_wait_for_a_peer(start, tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
 def test_an_ignored_signal_stays_ignored(start, number):
-    # As nohup, or a script's shell that runs it in the background, starts it.
+    # nohup, or a shell script that runs the command in the background, starts the command like this.
     process = start(ENDLESS, preexec_fn=lambda: signal.signal(number, signal.SIG_IGN))
     running(process)
     process.send_signal(number)
@@ -74,7 +74,7 @@ def test_an_ignored_signal_stays_ignored(start, number):
 
 
 def test_a_repeated_sigterm_ends_the_stream_cleanly(start):
-    """timeout(1) sends it to the command and once more to the command's group."""
+    """timeout(1) sends the signal to the command, and once more to the command's process group."""
     process = start(ENDLESS)
     running(process)
     process.send_signal(signal.SIGTERM)
@@ -84,7 +84,7 @@ def test_a_repeated_sigterm_ends_the_stream_cleanly(start):
 
 
 def test_a_second_signal_ends_immediately_with_130(start):
-    # The sink is stuck for an hour, and so is the drain that the first signal begins.
+    # The sink blocks for an hour, and so does the drain that the first signal starts.
     process = start("stream sim: rate=1M null: stall_at=1 stall_for=1h --timeout 1h --progress")
     running(process)
     time.sleep(0.5)
@@ -102,7 +102,7 @@ def test_a_second_signal_ends_immediately_even_while_the_summary_is_printed(star
         while True:
             os.write(writing, bytes(4096))
     except BlockingIOError:
-        os.set_blocking(writing, True)  # full: a program that prints now has to wait
+        os.set_blocking(writing, True)  # the pipe is full, so a program that prints blocks
     process = start("stream sim: rate=1M null: --json --progress", stdout=writing)
     running(process)
     process.send_signal(signal.SIGINT)
@@ -137,7 +137,7 @@ def test_a_signal_ends_a_whole_sweep(start):
 
 def test_an_interrupted_verify_is_not_ok(start, tmp_path):
     with open(tmp_path / "big.ci16", "wb") as file:
-        file.truncate(1 << 40)  # a hole: long enough to read
+        file.truncate(1 << 40)  # a hole that takes long enough to read
     process = start("verify big.ci16 --json")
     time.sleep(1)
     process.send_signal(signal.SIGINT)
@@ -171,13 +171,13 @@ def test_exit_statuses(iio, command, status):
         assert (result.err != "") == (status != 0)
 
 
-def test_without_arguments_it_prints_the_help_and_exits_with_2(iio):
+def test_without_arguments_the_command_prints_the_help_and_exits_with_2(iio):
     assert "Usage: iio-stream COMMAND" in iio("", status=2).out
     assert "Usage: iio-stream COMMAND" in iio("--help").out
 
 
-def test_of_several_failures_the_first_in_order_counts(iio):
-    # A lost device (3) and a full disk (5) at the same time: 3.
+def test_a_device_error_takes_precedence_over_a_storage_error(iio):
+    # A lost device (3) and a full disk (5) at the same time give 3.
     result = iio("stream sim: rate=0 unplug_at=1M null: --and sim: rate=0 /dev/full --json",
                  status=None)
     statuses = {run["error"]["name"] for run in result.json["runs"] if run["error"]}
@@ -189,7 +189,7 @@ def test_of_several_failures_the_first_in_order_counts(iio):
     ("--max-lost 100", 0, ""), ("--max-lost 99", 4, "100 samples may be lost"),
     ("--min-rate 1", 0, ""), ("--min-rate 1000G", 4, "fewer than min-rate"),
 ])
-def test_thresholds(iio, limit, status, text):
+def test_an_exceeded_threshold_is_exit_status_4(iio, limit, status, text):
     command = f"stream sim: rate=0 drop_at=5000 drop=100 null: --samples 10k --json {limit}"
     result = iio(command, status=status)
     assert text in result.err
@@ -201,17 +201,17 @@ def test_thresholds(iio, limit, status, text):
     ("--max-gaps 1 --max-lost 100", 0, ""), ("--max-gaps 0", 4, "1 gaps, more than max-gaps 0"),
     ("--max-lost 99", 4, "100 samples may be lost, more than max-lost 99"),
 ])
-def test_thresholds_of_what_was_recorded(iio, limit, status, text):
+def test_verify_applies_thresholds_to_a_recording(iio, limit, status, text):
     iio("record sim: rate=0 drop_at=5000 drop=100 x.sigmf-meta --samples 10k")
     result = iio("verify x.sigmf-meta --json", limit, status=status)
     assert text in result.err and result.json["ok"] == (status == 0)
     assert status == 0 or "verify x.sigmf-meta: " in result.err
-    assert result.json["samples"] == 10_000  # all of it was read first
+    assert result.json["samples"] == 10_000  # the whole recording was read first
 
 
-def test_zeros_in_place_of_lost_samples_are_lost_samples(iio):
+def test_verify_counts_zeros_in_place_of_lost_samples_as_lost(iio):
     iio("record sim: rate=0 drop_at=5000 drop=100 x.sigmf-meta --samples 10k --on-gap zero-fill")
-    assert "100 of them zeros for lost samples" in iio("verify x.sigmf-meta --max-lost 100").out
+    assert "100 zeros in place of lost samples" in iio("verify x.sigmf-meta --max-lost 100").out
     result = iio("verify x.sigmf-meta --max-lost 99 --json", status=4)
     assert "100 samples may be lost" in result.err and result.json["recording"]["zeros"] == 100
 
@@ -222,28 +222,28 @@ def test_verify_says_that_an_error_ended_the_stream(iio):
     assert iio("verify x.sigmf-meta --json").json["recording"]["state"] == "interrupted"
 
 
-def test_a_stream_that_a_gap_ends_says_so(iio):
+def test_the_error_of_on_gap_stop_names_the_sample_before_the_gap(iio):
     result = iio("record sim: rate=0 drop_at=5000 drop=100 x.sigmf-meta --on-gap stop", status=4)
-    assert "samples were lost after 5000, and --on-gap stop ends it there" in result.err
+    assert "samples were lost after sample 5000; --on-gap stop ended the stream" in result.err
 
 
-def test_a_raw_file_does_not_say_what_was_lost(iio):
+def test_max_lost_is_refused_for_a_raw_file(iio):
     iio("record sim: rate=0 x.ci16 --samples 10k")
-    assert "x.ci16 does not say what was lost" in iio("verify x.ci16 --max-lost 0", status=2).err
+    assert "x.ci16 does not record losses" in iio("verify x.ci16 --max-lost 0", status=2).err
 
 
-def test_a_mistyped_threshold_is_reported_before_anything_moves(iio, tmp_path):
+def test_an_invalid_threshold_is_reported_before_the_stream_starts(iio, tmp_path):
     iio("record sim: rate=0 a.ci16 --bytes 1Ki --max-lost many", status=2)
     assert not (tmp_path / "a.ci16").exists()
 
 
-def test_durations_are_counted_in_samples(iio):
+def test_a_duration_is_exact_in_samples(iio):
     summary = iio("stream sim: rate=1M null: --duration 300ms --blocks 64 --json").json
     assert (summary["ended"], summary["samples"]) == ("duration", 300_000)
 
 
 def test_a_duration_ends_by_the_clock_if_samples_trickle(start):
-    # They arrive too slowly for the stated rate, but without a pause: no block is ever full.
+    # Samples arrive more slowly than the stated rate, but without a pause, so that no block becomes full.
     process = start("stream - format=ci16_le rate=1M null: --duration 500ms --block-size 4Mi --json",
                     stdin=subprocess.PIPE)
     deadline = time.monotonic() + DEADLINE

@@ -18,13 +18,13 @@ def test_a_recording_holds_every_sample_and_verifies(iio, tmp_path):
     assert "every sample in place" in iio("verify --pattern ramp a.ci16").out
 
 
-def test_lanes_verify_too(iio):
+def test_the_lanes_pattern_verifies_only_with_the_right_number_of_channels(iio):
     iio("record sim: rate=0 pattern=lanes channels=4 a.bin --bytes 1Mi")
     iio("verify --pattern lanes a.bin format=ci16_le channel_names=4")
     assert "lanes" in iio("verify --pattern lanes a.bin format=ci16_le channel_names=2", status=1).err
 
 
-def test_one_wrong_byte_is_found(iio, tmp_path):
+def test_one_wrong_byte_is_detected(iio, tmp_path):
     iio("record sim: rate=0 a.ci16 --bytes 1Mi")
     with open(tmp_path / "a.ci16", "r+b") as file:
         file.seek(500_000)
@@ -34,14 +34,14 @@ def test_one_wrong_byte_is_found(iio, tmp_path):
     assert result.err
 
 
-def test_a_cut_recording_is_found(iio, tmp_path):
+def test_a_truncated_recording_is_detected(iio, tmp_path):
     iio("record sim: rate=0 a.ci16 --bytes 1Mi")
     with open(tmp_path / "a.ci16", "r+b") as file:
         file.truncate((1 << 20) - 2)
     assert iio("verify a.ci16", status=None).status != 0
 
 
-def test_a_recording_of_a_hole_in_the_stream_is_found(iio):
+def test_verify_finds_a_loss_that_the_source_did_not_report(iio):
     iio("record sim: rate=0 drop_at=5000 silent=on a.ci16 --bytes 1Mi")
     assert "ramp" in iio("verify --pattern ramp a.ci16", status=1).err
 
@@ -56,12 +56,12 @@ def test_an_existing_file_is_refused_and_left_alone(iio, tmp_path):
 
 
 @pytest.mark.parametrize("suffix", ["ci16", "sc16", "cs16", "bin", "raw", "dat", "iq"])
-def test_raw_suffixes_hold_the_samples_and_nothing_else(iio, tmp_path, suffix):
+def test_files_with_raw_suffixes_hold_the_samples_and_nothing_else(iio, tmp_path, suffix):
     iio(f"record sim: rate=0 a.{suffix} --bytes 64Ki")
     assert (tmp_path / f"a.{suffix}").read_bytes() == ramp(16384)
 
 
-def test_a_suffix_names_the_format_when_read(iio):
+def test_the_suffix_determines_the_format_of_a_source(iio):
     iio("record sim: rate=0 pattern=tone convert=cf32_le a.cf32 --samples 1000")
     verdict = iio("verify a.cf32 --json").json
     assert (verdict["sample_format"], verdict["samples"]) == ("cf32_le", 1000)
@@ -84,7 +84,7 @@ def test_a_fifo_carries_the_stream(iio, start, tmp_path):
     assert writer.wait(DEADLINE) == 0
 
 
-def test_a_fifo_without_a_reader_is_given_up_at_the_deadline(iio, tmp_path):
+def test_opening_a_fifo_without_a_reader_fails_at_the_deadline(iio, tmp_path):
     os.mkfifo(tmp_path / "pipe.ci16")
     result = iio("stream sim: rate=0 pipe.ci16 --bytes 1Mi --timeout 300ms", status=5)
     assert "pipe.ci16" in result.err
@@ -95,12 +95,12 @@ def test_stdin_is_a_source(iio):
     assert (result.json["samples"], result.json["ended"]) == (100_000, "eof")
 
 
-def test_stdin_to_stdout_is_a_pipe(iio):
+def test_stdin_is_copied_to_stdout(iio):
     data = ramp(100_000)
     assert iio("stream - format=ci16_le - --quiet", stdin=None, input=data).stdout == data
 
 
-def test_a_slow_writer_into_stdin_is_waited_for(start):
+def test_the_stream_waits_for_data_from_stdin(start):
     process = start("stream - format=ci16_le rate=10M verify:ramp --json", stdin=subprocess.PIPE)
     later = threading.Timer(1.5, lambda: (process.stdin.write(ramp(1000)), process.stdin.close()))
     later.start()
@@ -110,7 +110,7 @@ def test_a_slow_writer_into_stdin_is_waited_for(start):
 
 
 @pytest.mark.parametrize("source", ["-", "p.ci16"])
-def test_a_timeout_that_is_given_ends_the_wait_for_a_silent_pipe(start, tmp_path, source):
+def test_an_explicit_timeout_ends_the_wait_for_a_silent_pipe(start, tmp_path, source):
     if source != "-":
         os.mkfifo(tmp_path / source)
     begun = time.monotonic()
@@ -123,7 +123,7 @@ def test_a_timeout_that_is_given_ends_the_wait_for_a_silent_pipe(start, tmp_path
     error = json.loads(process.stdout.read())["error"]
     assert error["object"] == ("standard input" if source == "-" else source) and error["name"] == "ETIMEDOUT"
     assert "within 500 ms" in error["message"] and "--timeout waits longer" in error["hint"]
-    assert (tmp_path / "a.ci16").read_bytes() == ramp(1000)  # what had come is kept
+    assert (tmp_path / "a.ci16").read_bytes() == ramp(1000)  # the samples before the timeout are kept
     if source != "-":
         writer.close()
 
@@ -135,7 +135,7 @@ def test_two_pipelines_start_together_and_report_both(iio):
     assert [run["samples"] for run in result["runs"]] == [10_000, 10_000]
 
 
-def test_one_pipeline_s_failure_ends_the_other(iio):
+def test_a_failure_of_one_pipeline_stops_the_other(iio):
     words = "stream sim: null: --and sim: rate=0 unplug_at=1000 null:"
     result = iio(f"{words} --json", status=3)
     assert [run["ended"] for run in result.json["runs"]] == ["stopped", "error"]
@@ -149,7 +149,7 @@ def test_one_source_feeds_several_sinks(iio, tmp_path):
     assert (tmp_path / "a.ci16").read_bytes() == ramp(10_000)
 
 
-def test_a_file_is_played(iio):
+def test_play_streams_a_file(iio):
     iio("record sim: rate=0 a.ci16 --samples 10k")
     assert iio("play a.ci16 verify:ramp --json").json["samples"] == 10_000
 
@@ -161,7 +161,7 @@ def test_an_endless_source_of_one_byte_samples_does_not_reserve_the_whole_disk(i
 
 
 @pytest.mark.parametrize("whole", [0, 1000, 20_000])
-def test_whole_samples_before_a_torn_end_are_written(iio, tmp_path, whole):
+def test_whole_samples_before_an_incomplete_one_are_written(iio, tmp_path, whole):
     data = bytes(range(250)) * (whole * 4 // 250) + b"xyz"
     result = iio("stream - format=ci16_le out.ci16 --block-size 4Ki --json", status=5, stdin=None, input=data)
     assert "middle of a sample" in result.json["error"]["message"]
@@ -170,28 +170,28 @@ def test_whole_samples_before_a_torn_end_are_written(iio, tmp_path, whole):
 
 
 @pytest.mark.parametrize("name", ["x.sigmf-meta", "x.ci16"])
-def test_a_folder_that_is_missing_is_named(iio, tmp_path, name):
+def test_a_missing_folder_is_named_in_the_error(iio, tmp_path, name):
     err = iio(f"record sim: nowhere/{name} --samples 1k", status=5).err
     assert "there is no folder nowhere" in err and ".new" not in err
     assert not (tmp_path / "nowhere").exists()
 
 
 @pytest.mark.parametrize("command", ["play a null:", "stream a null:", "verify a"])
-def test_samples_that_are_missing_are_a_storage_error(iio, tmp_path, command):
+def test_a_missing_data_file_is_a_storage_error(iio, tmp_path, command):
     iio("record sim: a --samples 1k")
     (tmp_path / "a.sigmf-data").unlink()
     assert "open a.sigmf-data: No such file" in iio(command, status=5).err
 
 
 @pytest.mark.parametrize("command", ["verify x.ci16 format=cf32_le", "stream x.ci16 format=cf32_le null:"])
-def test_a_format_that_contradicts_the_name_is_refused_when_reading_too(iio, command):
+def test_a_format_that_contradicts_the_suffix_is_refused_for_a_source(iio, command):
     iio("record sim: x.ci16 --samples 1k")
     err = iio(command, status=2).err
     assert "x.ci16: the name says ci16_le, but format= says cf32_le" in err
-    iio("stream x.ci16 format=le:s12/16>>0,le:s12/16>>0 null:")  # as converters use it
+    iio("stream x.ci16 format=le:s12/16>>0,le:s12/16>>0 null:")  # the same size, as converters produce it
 
 
-def test_what_a_sink_got_is_shown_if_it_differs_from_the_source(iio):
+def test_the_summary_shows_a_sinks_bytes_if_they_differ_from_the_sources(iio):
     out = iio("record sim: rate=0 x.cf32 convert=cf32_le --samples 1k").out
     assert "moved    1000 samples (3.91 KiB)" in out and "sink     1000 samples (7.81 KiB) to file:x.cf32" in out
     out = iio("record sim: rate=0 drop_at=500 drop=300 y.ci16 --on-gap zero-fill --samples 1k").out

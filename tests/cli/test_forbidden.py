@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A seccomp filter, as in containers, forbids the fastest file I/O."""
+"""A seccomp filter, like that of a container, forbids the fastest file I/O."""
 import errno
 import json
 import pathlib
@@ -16,15 +16,15 @@ BYTES = 4 << 20
 EITHER = "io_uring_setup,io_setup"
 
 pytestmark = pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"),
-                                reason="the launcher does not know this machine's numbers")
+                                reason="forbid.py has no system call numbers for this architecture")
 
 
 @pytest.fixture
 def forbidden(iio, tmp_path):
-    """Runs the command while `calls` fail with `error`; needs a file system with direct I/O."""
+    """Runs the command while `calls` fail with `error`. Needs a file system with direct I/O."""
     hop = iio("record sim: rate=0 probe.ci16 --bytes 64Ki --json").json["route"][-1]
     if hop["mechanism"] != "io_uring-direct":
-        pytest.skip(f"without a filter it is {hop['mechanism']}: {hop['reason']}")
+        pytest.skip(f"without a filter the mechanism is {hop['mechanism']}: {hop['reason']}")
 
     def run(error, calls, words, status=0):
         done = subprocess.run([sys.executable, LAUNCHER, error, calls, COMMAND, *words.split()],
@@ -42,12 +42,12 @@ def check_written(iio, tmp_path):
 
 
 @pytest.mark.parametrize("error", ["EPERM", "ENOSYS"])
-def test_libaio_writes_and_reads_if_io_uring_is_filtered(forbidden, iio, tmp_path, error):
+def test_libaio_is_used_if_io_uring_is_filtered(forbidden, iio, tmp_path, error):
     result = forbidden(error, "io_uring_setup", f"record sim: rate=0 a.ci16 --bytes {BYTES} --json")
     hop = result["route"][-1]
     assert (hop["mechanism"], hop["copies"]) == ("libaio-direct", 0)
     assert "io_uring_setup" in hop["reason"] and "seccomp" in hop["reason"], hop
-    assert "io_uring_disabled" not in hop["reason"], "that is not what refused"
+    assert "io_uring_disabled" not in hop["reason"], "io_uring_disabled did not cause the error"
     check_written(iio, tmp_path)
     result = forbidden(error, "io_uring_setup", "stream a.ci16 verify:ramp --json")
     assert result["route"][0]["mechanism"] == "libaio-direct" and result["bytes"] == BYTES
@@ -55,7 +55,7 @@ def test_libaio_writes_and_reads_if_io_uring_is_filtered(forbidden, iio, tmp_pat
 
 
 @pytest.mark.parametrize("error", ["EPERM", "ENOSYS", "EAGAIN"])
-def test_the_page_cache_serves_if_libaio_is_refused_too(forbidden, iio, tmp_path, error):
+def test_the_page_cache_is_used_if_libaio_is_filtered_too(forbidden, iio, tmp_path, error):
     result = forbidden(error, EITHER, f"record sim: rate=0 a.ci16 --bytes {BYTES} --json")
     hop = result["route"][-1]
     assert (hop["mechanism"], hop["copies"]) == ("buffered", 1)
@@ -84,7 +84,7 @@ def test_a_forced_engine_that_is_refused_is_an_error(forbidden, tmp_path, option
     assert not (tmp_path / "a.ci16").exists()
 
 
-def test_doctor_does_not_advise_a_switch_that_is_on(forbidden):
+def test_doctor_does_not_advise_to_enable_io_uring_that_is_enabled(forbidden):
     checks = forbidden("ENOSYS", "io_uring_setup", "doctor --json")["checks"]
     [check] = [one for one in checks if one["name"] == "io_uring"]
     assert "seccomp" in check["detail"] and "sysctl" not in check["fix"], check

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Raw files of other programs: headers to skip, what names say, and what the user states."""
+"""Raw files of other programs: headers to skip, facts in file names, and facts that the user states."""
 import json
 import subprocess
 
@@ -16,7 +16,7 @@ def metadata(path):
 
 
 @pytest.mark.parametrize("skip", [1, 44, 512, 4096, 5000])
-def test_skip_leaves_out_a_header(iio, tmp_path, skip):
+def test_skip_omits_a_header(iio, tmp_path, skip):
     (tmp_path / "a.bin").write_bytes(b"H" * skip + DATA * 10)
     for words in ("", "direct=off", "loop=on"):
         iio(f"stream a.bin format=ci16_le skip={skip} {words} out.bin overwrite=on --samples 5120 --block-size 4Ki")
@@ -25,7 +25,7 @@ def test_skip_leaves_out_a_header(iio, tmp_path, skip):
     assert (tmp_path / "out.bin").read_bytes() == (DATA * 24)[:48000]
 
 
-def test_skip_leaves_out_the_header_of_a_pipe(iio, tmp_path):
+def test_skip_omits_the_header_of_a_pipe(iio, tmp_path):
     done = subprocess.run([COMMAND, "stream", "-", "format=ci16_le", "skip=10000", "out.bin", "--quiet"],
                           input=b"H" * 10000 + DATA, cwd=tmp_path, timeout=DEADLINE, check=True)
     assert done.returncode == 0 and (tmp_path / "out.bin").read_bytes() == DATA
@@ -39,7 +39,7 @@ def test_skip_beyond_the_end_of_a_file_is_an_error(iio, tmp_path):
     assert "too few" in iio("stream a.bin format=ci16_le skip=1Mi null:", status=5).err
 
 
-NAMES = [  # file, format, rate, frequency, time; "" = not in the name
+NAMES = [  # file, format, rate, frequency, time; None: not in the name
     ("gqrx_20240301_102030_433920000_1800000_fc.raw", "cf32_le", 1_800_000, 433_920_000, "2024-03-01T10:20:30Z"),
     ("x_433.92M_250k.cu8", "cu8", 250_000, 433_920_000, None),
     ("g001_868M_1024k.cs16", "ci16_le", 1_024_000, 868_000_000, None),
@@ -51,7 +51,7 @@ NAMES = [  # file, format, rate, frequency, time; "" = not in the name
 
 
 @pytest.mark.parametrize("name, form, rate, frequency, time", NAMES)
-def test_the_name_says_what_the_user_does_not(iio, tmp_path, name, form, rate, frequency, time):
+def test_format_rate_frequency_and_time_come_from_the_file_name(iio, tmp_path, name, form, rate, frequency, time):
     (tmp_path / name).write_bytes(DATA)
     summary = iio("stream", name, "out.sigmf-meta --json").json
     meta = metadata(tmp_path / "out.sigmf-meta")
@@ -66,7 +66,7 @@ def test_the_name_says_what_the_user_does_not(iio, tmp_path, name, form, rate, f
     assert ("the time is from the file's name" in reason) == (time is not None)
 
 
-def test_the_name_says_nothing_where_the_user_does(iio, tmp_path):
+def test_options_take_precedence_over_the_file_name(iio, tmp_path):
     name = "gqrx_20240301_102030_433920000_1800000_fc.raw"
     (tmp_path / name).write_bytes(DATA)
     words = "format=ci16_le rate=250k frequency=100M datetime=2025-01-02T03:04:05.5Z"
@@ -78,7 +78,7 @@ def test_the_name_says_nothing_where_the_user_does(iio, tmp_path):
     assert "file's name" not in (summary["route"][0]["reason"] or "")
 
 
-def test_what_a_raw_file_cannot_say_is_stated_for_the_metadata(iio, tmp_path):
+def test_options_add_metadata_to_the_copy_of_a_raw_file(iio, tmp_path):
     (tmp_path / "x_433.92M_250k.cu8").write_bytes(DATA)
     iio("stream", "x_433.92M_250k.cu8 rate=250k frequency=433.92M", *["out.sigmf-meta"],
         "author=A.Person license=https://creativecommons.org/publicdomain/zero/1.0/ description=beacon")
@@ -89,8 +89,8 @@ def test_what_a_raw_file_cannot_say_is_stated_for_the_metadata(iio, tmp_path):
     iio("verify out.sigmf-meta")
 
 
-def test_a_wav_files_name_says_its_frequency(iio, tmp_path):
-    """hackrf_transfer -w writes such names, and no chunk "auxi"."""
+def test_the_frequency_of_a_wav_file_comes_from_its_name(iio, tmp_path):
+    """hackrf_transfer -w writes such names, but no chunk "auxi"."""
     import soundfile  # noqa: PLC0415
     name = "HDSDR_20170125_095238Z_7100kHz_RF.wav"
     soundfile.write(tmp_path / name, numpy.zeros((100, 2)), 192000, subtype="PCM_U8")

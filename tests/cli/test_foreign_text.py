@@ -5,13 +5,14 @@ import unicodedata
 
 import pytest
 
-# What sets a title, clears, overwrites a line, colours by one byte, turns the direction of writing.
+# Sets the title, clears the screen, overwrites a line, changes the color with a one-character sequence, and
+# reverses the writing direction.
 NASTY = "\x1b]0;owned\x07\x1b[2J\rok\x08\x7f\u009b31m\u202egnp\u2066\u200f\u2028"
-XML = "\u009b31m\u202egnp\u2066\u200f\u2028"  # of these XML knows no control characters below U+0020
+XML = "\u009b31m\u202egnp\u2066\u200f\u2028"  # XML does not allow the control characters below U+0020
 
 
 def shown(result):
-    """What the command printed, without its own line ends and tabs."""
+    """The output of the command, without newlines and tabs."""
     return (result.out + result.err).replace("\n", "").replace("\t", "")
 
 
@@ -21,7 +22,7 @@ def check(text):
 
 
 def leaves(node, path=()):
-    """The paths of all strings, and of all keys."""
+    """Yields the paths of all strings in a JSON document."""
     pairs = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
     for key, value in pairs:
         if isinstance(value, str):
@@ -45,7 +46,7 @@ def recording(iio, tmp_path):
 
 
 @pytest.mark.parametrize("command", ["verify", "verify --pattern ramp", "recover", "stream"])
-def test_a_recordings_metadata(iio, recording, command):
+def test_metadata_of_a_recording_cannot_control_the_terminal(iio, recording, command):
     whole = json.loads(recording.read_text())
     whole["global"]["core:description"] = whole["global"]["core:author"] = "me"
     words = [command, "x.sigmf-meta", *(["null:"] if command == "stream" else [])]
@@ -63,21 +64,21 @@ def whole_at(document, path):
     return document
 
 
-def test_a_metadata_file_that_is_not_json(iio, recording):
+def test_an_invalid_metadata_file_cannot_control_the_terminal(iio, recording):
     for text in (NASTY, '{"global": ' + NASTY, json.dumps({NASTY: NASTY, "global": {NASTY: 1}})):
         recording.write_text(text)
         for words in ("verify x.sigmf-meta", "recover x.sigmf-meta", "stream x.sigmf-meta null:"):
             check(shown(iio(words, status=None)))
 
 
-def test_a_journal(iio, recording, tmp_path):
+def test_a_journal_cannot_control_the_terminal(iio, recording, tmp_path):
     (tmp_path / "x.sigmf-data.journal").write_text(NASTY + "\n" + json.dumps({"file": NASTY}) + "\n")
     for words in ("verify x.sigmf-meta", "recover x.sigmf-meta"):
         check(shown(iio(words, status=None)))
 
 
 @pytest.mark.parametrize("place", ["device", "name", "label", "channel", "attribute", "value", "format"])
-def test_a_contexts_names(iio, tmp_path, place):
+def test_names_in_a_context_cannot_control_the_terminal(iio, tmp_path, place):
     said = {"device": "iio:device0", "name": "adc", "label": "l", "channel": "voltage0", "attribute": "gain",
             "value": "1", "format": "le:s16/16&gt;&gt;0"}
     said[place] += XML
@@ -93,7 +94,7 @@ def test_a_contexts_names(iio, tmp_path, place):
         '<attribute name="{attribute}" value="{value}" /></device></context>'.format(**said))
     info = iio("info --uri xml:context.xml", status=None)
     check(shown(info))
-    if place not in ("format", "value"):  # the one is reported by its number, the other not read from a file
+    if place not in ("format", "value"):  # reported by its number; not read from a file
         assert "\\xc2\\x9b" in shown(info)
     for words in ("attr list adc --uri xml:context.xml", "stream iio:adc uri=xml:context.xml null: --duration 100ms",
                   "attr get adc/nothing --uri xml:context.xml", "stream iio:nothing uri=xml:context.xml null:"):
@@ -103,8 +104,8 @@ def test_a_contexts_names(iio, tmp_path, place):
 @pytest.mark.parametrize("inside", ['<context name="\x1b[31m\u009b" description="-"><dev',
                                     '<context name="local" description="-"><device id="iio:device0"><channel '
                                     'id="voltage0" type="\u009b31m\u202e"><foo a="\u009b" /></channel></device></context>'])
-def test_a_context_that_libxml2_complains_about(iio, tmp_path, inside):
-    """libxml2 prints the line to stderr."""
+def test_errors_of_libxml2_are_not_printed(iio, tmp_path, inside):
+    """By default libxml2 prints the line with the error to stderr."""
     (tmp_path / "context.xml").write_text('<?xml version="1.0"?><!DOCTYPE context [<!ELEMENT context ANY>]>' + inside)
     for words in ("info --uri xml:context.xml", "stream iio:adc uri=xml:context.xml null:"):
         result = iio(words, status=None)

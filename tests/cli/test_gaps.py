@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Losses, and what is done about them."""
+"""Losses, and the effect of --on-gap on the samples."""
 import datetime
 import json
 
@@ -10,7 +10,7 @@ from conftest import ramp
 LOSSY = "stream sim: rate=0 drop_at=5000 drop=100"
 
 
-def test_marked_gaps_are_counted_and_the_samples_around_them_delivered(iio, tmp_path):
+def test_a_marked_gap_is_counted_and_the_other_samples_are_delivered(iio, tmp_path):
     summary = iio(f"{LOSSY} a.ci16 --samples 20k --json").json
     assert summary["gaps"] == {"certain": 1, "possible": 0, "lost_min": 100, "lost_max": 100,
                                "evidence": ["counter"]}
@@ -18,14 +18,14 @@ def test_marked_gaps_are_counted_and_the_samples_around_them_delivered(iio, tmp_
     assert (tmp_path / "a.ci16").read_bytes() == ramp(5000) + ramp(15_000, first=5100)
 
 
-def test_stop_ends_before_the_gap_with_status_4(iio, tmp_path):
+def test_on_gap_stop_ends_before_the_gap_with_status_4(iio, tmp_path):
     summary = iio(f"{LOSSY} a.ci16 --samples 20k --on-gap stop --json", status=4).json
     assert summary["ended"] == "gap"
     assert (tmp_path / "a.ci16").read_bytes() == ramp(5000)
 
 
 @pytest.mark.parametrize("block", ["64Ki", "4000"])
-def test_stop_counts_no_loss_after_its_end_whatever_the_size_of_a_block(iio, tmp_path, block):
+def test_on_gap_stop_counts_no_later_loss_for_any_block_size(iio, tmp_path, block):
     (tmp_path / "d.sigmf-data").write_bytes(bytes(40_000))
     (tmp_path / "d.sigmf-meta").write_text(json.dumps({
         "global": {"core:datatype": "ci16_le", "core:sample_rate": 1e6, "core:version": "1.2.5"}, "annotations": [],
@@ -51,14 +51,14 @@ def test_the_samples_of_a_recording_have_no_latency(iio, tmp_path, date):
 def test_zero_fill_keeps_every_sample_in_place(iio, tmp_path):
     summary = iio(f"{LOSSY} a.ci16 --samples 20k --on-gap zero-fill --json").json
     assert summary["gaps"]["lost_min"] == 100
-    assert summary["latency_us"]["max"] <= summary["seconds"] * 1e6  # the zeros have no time, and no latency
+    assert summary["latency_us"]["max"] <= summary["seconds"] * 1e6  # zeros have no time, and so no latency
     data = (tmp_path / "a.ci16").read_bytes()
     assert data == ramp(5000) + bytes(400) + ramp(14_900, first=5100)
 
 
 @pytest.mark.parametrize("engine", ["auto", "libaio", "buffered"])
-def test_zero_fill_of_a_gap_longer_than_the_pool_fills_exactly_that_gap(iio, tmp_path, engine):
-    # 500 blocks of zeros: at one per half second the command would not end within its deadline.
+def test_zero_fill_exactly_fills_a_gap_that_is_longer_than_the_pool(iio, tmp_path, engine):
+    # The gap has 500 blocks of zeros. At one block per half second the command would exceed its deadline.
     before, lost, samples = 262_144, 2_048_000, 4_000_000
     summary = iio(f"stream sim: rate=0 drop_at={before} drop={lost} a.ci16 engine={engine} --block-size 16Ki"
                   f" --blocks 8 --samples {samples} --on-gap zero-fill --json").json
@@ -70,7 +70,8 @@ def test_zero_fill_of_a_gap_longer_than_the_pool_fills_exactly_that_gap(iio, tmp
 @pytest.mark.parametrize("name, zero", [("cu8", b"\x80\x80"), ("cu16_le", b"\0\x80\0\x80"), ("cu16_be", b"\x80\0\x80\0"),
                                         ("ci8", b"\0\0"), ("ru8", b"\0"), ("cf32_le", bytes(8))])
 def test_zero_fill_of_unsigned_pairs_is_half_scale(iio, tmp_path, name, zero):
-    """They are offset binary: rtl_sdr's zero is 128 (127.5), and a byte of 0 would be negative full scale."""
+    """Unsigned pairs are offset binary: zero is 128 in rtl_sdr's bytes (127.5), and 0 is negative full
+    scale."""
     iio(f"stream sim: rate=0 format={name} drop_at=5000 drop=3000 a.bin --samples 20k --on-gap zero-fill")
     data, size = (tmp_path / "a.bin").read_bytes(), len(zero)
     assert data[:5000 * size] == ramp(5000, sample_bytes=size)
@@ -79,22 +80,22 @@ def test_zero_fill_of_unsigned_pairs_is_half_scale(iio, tmp_path, name, zero):
 
 
 @pytest.mark.parametrize("name", ["cu8", "cu16_le", "ci16_le", "ru8"])
-def test_a_recording_with_zeros_in_place_of_lost_samples_verifies(iio, tmp_path, name):
+def test_verify_accepts_zeros_only_in_place_of_lost_samples(iio, tmp_path, name):
     iio(f"stream sim: rate=1M format={name} drop_at=5000 drop=3000 a.sigmf-meta --samples 20k --on-gap zero-fill")
-    assert "3000 of them zeros" in iio("verify --pattern ramp a.sigmf-meta").out
+    assert "3000 zeros in place of lost samples" in iio("verify --pattern ramp a.sigmf-meta").out
     data = bytearray((tmp_path / "a.sigmf-data").read_bytes())
     data[len(data) * 6 // 20] ^= 1
     (tmp_path / "a.sigmf-data").write_bytes(data)
     assert "data where zeros should" in iio("verify --pattern ramp a.sigmf-meta", status=1).err
 
 
-def test_zero_fill_of_unsigned_pairs_is_zero_once_converted(iio, tmp_path):
+def test_zero_fill_of_unsigned_pairs_becomes_zero_by_conversion(iio, tmp_path):
     iio("stream sim: rate=0 format=cu8 drop_at=5000 drop=3000 a.cf32 convert=cf32_le --samples 20k --on-gap zero-fill")
     assert (tmp_path / "a.cf32").read_bytes()[5000 * 8:8000 * 8] == bytes(3000 * 8)
 
 
 @pytest.mark.parametrize("evidence", [["counter"], ["starvation"], ["overflow-bit", "dma-error"]])
-def test_a_recording_that_is_played_names_the_evidence_of_its_gaps(iio, tmp_path, evidence):
+def test_playing_a_recording_reports_the_evidence_of_its_gaps(iio, tmp_path, evidence):
     iio("record sim: rate=1M a.sigmf-meta --samples 5k")
     path = tmp_path / "a.sigmf-meta"
     metadata = json.loads(path.read_text())
@@ -107,7 +108,7 @@ def test_a_recording_that_is_played_names_the_evidence_of_its_gaps(iio, tmp_path
                     "lost_max": 10 * len(evidence), "evidence": evidence}
 
 
-def test_a_stall_is_a_loss_of_its_length(iio):
+def test_a_stalled_source_loses_the_samples_of_the_stall(iio):
     summary = iio("stream sim: rate=1M stall_at=100k stall_for=50ms null: --samples 300k"
                   " --blocks 64 --json").json
     gaps = summary["gaps"]
@@ -115,14 +116,14 @@ def test_a_stall_is_a_loss_of_its_length(iio):
     assert gaps["lost_min"] == gaps["lost_max"] == 50_000
 
 
-def test_a_stalled_sink_loses_nothing_while_blocks_are_free(iio):
+def test_a_stalled_sink_causes_no_loss_while_blocks_are_free(iio):
     summary = iio("stream sim: rate=1M null: stall_at=10k stall_for=100ms --blocks 64"
                   " --block-size 40000 --samples 500k --json").json
     assert summary["gaps"]["certain"] == 0
     assert summary["sinks"][0]["lag_high_water"] > 5
 
 
-def test_a_sink_stalled_too_long_loses_what_is_counted(iio):
+def test_a_sink_that_stalls_too_long_causes_a_loss_that_is_counted(iio):
     summary = iio("stream sim: rate=1M verify:ramp null: stall_at=10k stall_for=500ms --blocks 4"
                   " --block-size 40000 --samples 900k --json", status=None).json
     assert summary["gaps"]["certain"] >= 1
@@ -150,8 +151,9 @@ def test_verify_finds_losses_that_the_source_hides(iio):
 
 
 @pytest.mark.parametrize("least, status", [(64, 0), (63, 1)])
-def test_verify_adds_up_what_is_missing_before_and_after_zeros(iio, tmp_path, least, status):
-    # As on-full=drop and zero-fill leave it: 64 samples dropped, 10 of the 30 zeros of a loss, 20 dropped.
+def test_verify_adds_the_losses_before_and_after_zeros(iio, tmp_path, least, status):
+    # on-full=drop with zero-fill gives such a file: 64 samples dropped, 10 of the 30 zeros of a loss, 20
+    # dropped.
     iio("record sim: rate=0 x --samples 2k")
     samples = [ramp(500), bytes(10 * 4), ramp(1000, 500 + 64 + 30)]
     (tmp_path / "x.sigmf-data").write_bytes(b"".join(samples))
@@ -170,7 +172,7 @@ def test_verify_adds_up_what_is_missing_before_and_after_zeros(iio, tmp_path, le
 @pytest.mark.parametrize("words, on_gap", [("stall_at=200k stall_for=300ms", "mark"),
                                            ("drop_at=200k drop=300k", "mark"),
                                            ("stall_at=200k stall_for=300ms", "zero-fill")])
-def test_captures_and_parts_are_dated_by_stream_time(iio, tmp_path, words, on_gap):
+def test_times_of_captures_and_parts_follow_the_sample_index(iio, tmp_path, words, on_gap):
     iio(f"record sim: rate=1M {words} x --samples 800k --on-gap {on_gap}")
     iio(f"record sim: rate=1M {words} p rotate_time=100ms --block-size 64Ki --samples 800k --on-gap {on_gap}")
     for name, least in (("x", 1 if on_gap == "zero-fill" else 2), ("p", 5)):
@@ -179,12 +181,12 @@ def test_captures_and_parts_are_dated_by_stream_time(iio, tmp_path, words, on_ga
         assert len(captures) >= least
         dates = [datetime.datetime.fromisoformat(one["core:datetime"].replace("Z", "+00:00")) for one in captures]
         places = [one.get("core:global_index", one["core:sample_start"]) for one in captures]
-        for date, place in zip(dates, places):  # the clock of sim: is the machine's, exactly
+        for date, place in zip(dates, places):  # sim: uses the clock of this machine, so its rate is exact
             assert abs((date - dates[0]).total_seconds() - (place - places[0]) * 1e-6) < 0.02, captures
 
 
 @pytest.mark.parametrize("said, status", [(300, 0), (301, 1), (100_000, 1), (299, 1)])
-def test_a_gap_that_claims_more_or_less_than_is_missing_is_found(iio, tmp_path, said, status):
+def test_verify_detects_a_gap_of_the_wrong_length(iio, tmp_path, said, status):
     iio("record sim: rate=0 drop_at=5000 drop=300 x.sigmf-meta --samples 10k")
     meta = json.loads((tmp_path / "x.sigmf-meta").read_text())
     note, = [one for one in meta["annotations"] if "iio_stream:lost_min" in one]
@@ -196,9 +198,9 @@ def test_a_gap_that_claims_more_or_less_than_is_missing_is_found(iio, tmp_path, 
 
 
 @pytest.mark.parametrize("lost, said, status", [
-    (20, 20, 0), (48, 48, 0), (5, 5, 0),  # 8 bits have 4 of the counter: the values repeat after 16 samples
-    (20, 19, 1), (20, 21, 1), (48, 40, 1), (48, 32, 0)])  # 32 and 48 look the same
-def test_a_loss_is_compared_with_lanes_modulo_their_period(iio, tmp_path, lost, said, status):
+    (20, 20, 0), (48, 48, 0), (5, 5, 0),  # 8-bit values have a 4-bit counter, which repeats after 16 samples
+    (20, 19, 1), (20, 21, 1), (48, 40, 1), (48, 32, 0)])  # 32 and 48 lost samples cannot be distinguished
+def test_verify_compares_a_loss_with_lanes_modulo_their_period(iio, tmp_path, lost, said, status):
     iio(f"record sim: rate=0 pattern=lanes format=ci8 drop_at=5000 drop={lost} x --samples 20k")
     meta = json.loads((tmp_path / "x.sigmf-meta").read_text())
     loss, = [one for one in meta["annotations"] if "iio_stream:lost_min" in one]
@@ -211,14 +213,15 @@ def test_a_loss_is_compared_with_lanes_modulo_their_period(iio, tmp_path, lost, 
 
 
 def test_a_reported_loss_of_more_than_half_the_period_of_lanes_is_not_a_repetition(iio):
-    # 24 bits have 20 of the counter: 600,000 samples forward look like 448,576 back.
+    # 24-bit values have 20 bits of the counter, so 600,000 samples forward look like 448,576 samples back.
     iio("record sim: rate=0 pattern=lanes format=le:s24/32>>0 drop_at=500k drop=600k x --samples 600k")
     report = iio("verify --pattern lanes x --json").json["pattern"]
     assert (report["gaps"], report["lost"], report["repeats"]) == (1, 600_000, 0)
 
 
 def test_two_losses_before_one_sample_are_one_gap_in_the_summary_and_in_the_metadata(iio, tmp_path):
-    """The slow sink makes the source lose most samples, that of drop_at= among them: both are before the same."""
+    """The slow sink makes the source lose most samples. One of these losses is before the same sample as
+    the loss of drop_at=."""
     summary = iio("stream sim: rate=1M drop_at=100k drop=300 x.sigmf-meta null: rate=10k --samples 20k"
                   " --blocks 2 --block-size 16Ki --json").json
     notes = json.loads((tmp_path / "x.sigmf-meta").read_text())["annotations"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every subcommand's --help ends in an example that runs as printed."""
+"""The --help of every subcommand ends with an example that runs as printed."""
 import os
 import re
 import subprocess
@@ -8,11 +8,12 @@ import pytest
 
 from conftest import BUILD, COMMAND, DEADLINE, REPOSITORY
 
-NEEDS_MORE = {"attr", "run"}  # hardware: tests/vm/test_help.py
+NEEDS_MORE = {"attr", "run"}  # these need hardware, see tests/vm/test_help.py
 
 
 def commands():
-    """The names, from the source: the command itself may not be built when tests are collected."""
+    """Reads the names from the source, because the command may not exist yet when pytest collects the
+    tests."""
     main = (REPOSITORY / "src" / "cli" / "main.cpp").read_text()
     return re.findall(r'cli::Command\{"([a-z-]+)"', main)
 
@@ -29,7 +30,7 @@ def run_as_it_stands(line, folder):
                           capture_output=True, text=True, timeout=DEADLINE, check=False)
 
 
-def test_the_list_of_commands_is_found_and_complete(iio):
+def test_the_help_lists_all_commands_of_the_source(iio):
     assert {"info", "attr", "doctor", "stream", "record", "play", "bench", "verify",
             "recover"} <= set(commands())
     listed = re.findall(r"^  ([a-z-]+) +\w", iio("--help").out, re.MULTILINE)
@@ -37,7 +38,7 @@ def test_the_list_of_commands_is_found_and_complete(iio):
 
 
 @pytest.mark.parametrize("name", commands())
-def test_an_example_runs_as_printed(iio, tmp_path, name):
+def test_the_example_of_a_command_runs_as_printed(iio, tmp_path, name):
     result = iio(name, "--help")
     assert result.err == ""
     line = example(result.out)
@@ -48,7 +49,7 @@ def test_an_example_runs_as_printed(iio, tmp_path, name):
     assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
 
 
-def test_the_main_example_runs_too(iio, tmp_path):
+def test_the_example_of_the_main_help_runs_as_printed(iio, tmp_path):
     assert run_as_it_stands(example(iio("--help").out), tmp_path).returncode == 0
 
 
@@ -56,18 +57,18 @@ def test_the_main_example_runs_too(iio, tmp_path):
     ("stream", "SOURCE [KEY=VALUE]… SINK [KEY=VALUE]…"), ("record", "SOURCE [KEY=VALUE]… FILE [KEY=VALUE]…"),
     ("play", "FILE [KEY=VALUE]… DEVICE [KEY=VALUE]…"), ("bench", "SOURCE [KEY=VALUE]… [SINK [KEY=VALUE]…]"),
     ("gadget", "up|down|status"), ("archive", "push|list|verify|prune|pull|index|pack PLACE [TO]…")])
-def test_the_usage_line_shows_the_words_in_their_order(iio, name, words):
+def test_the_usage_line_shows_the_order_of_the_arguments(iio, name, words):
     assert f"\nUsage: iio-stream {name} {words} [" in iio(name, "--help").out
 
 
-def test_doctor_prints_what_is_missing_and_how_to_fix_it(iio):
+def test_doctor_prints_missing_features_and_their_fixes(iio):
     printed = iio("doctor").out
     for check in iio("doctor --json").json["checks"]:
         assert f"{'ok' if check['ok'] else 'missing':<7} {check['name']}" in printed
         assert check["ok"] or f"Fix with: {check['fix']}" in printed or "not needed for sim:" in check["detail"], check
 
 
-def test_every_common_option_is_in_the_help(iio):
+def test_the_help_of_streaming_commands_lists_every_common_option(iio):
     for name in ("stream", "record", "bench", "play"):
         text = iio(name, "--help").out
         for option in ("duration samples bytes block-size blocks timeout reconnect on-gap max-gaps max-lost "
@@ -75,13 +76,13 @@ def test_every_common_option_is_in_the_help(iio):
             assert f"--{option}" in text, (name, option)
 
 
-def test_the_version_is_the_project_s(iio):
+def test_the_version_is_the_version_of_the_project(iio):
     header = (REPOSITORY / "src" / "include" / "iio_stream" / "api.hpp").read_text()
     version = re.search(r'kVersion = "(\d+\.\d+\.\d+)"', header).group(1)
     assert iio("--version").out == f"iio-stream {version}\n"
     assert COMMAND.name == "iio-stream"
 
 
-def test_doctor_gives_no_one_access_to_debugfs(iio):
+def test_doctor_does_not_advise_to_open_debugfs_to_users(iio):
     for check in iio("doctor --json").json["checks"]:
         assert "chmod" not in (check["fix"] or ""), check

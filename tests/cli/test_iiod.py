@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A network peer that is not iiod, or a broken one: a device error within a deadline."""
+"""A network peer that is not iiod, or a faulty iiod, causes a device error within a deadline."""
 import contextlib
 import socket
 import threading
@@ -12,18 +12,19 @@ ANSWERS = {
     "silence": None,
     "hang-up": [],
     "noise": [b"\xff\0\n" * 500],
-    "no number": [b"hello\n"] * 9,
+    "not a number": [b"hello\n"] * 9,
     "an error": [b"0.24.v0.24  \n", b"-22\n", b"-22\n"],
     "an endless number": [b"9" * 100_000],
-    "more than will ever come": [b"0.24.v0.24  \n", b"99999999999\n", XML],
+    "fewer bytes than announced": [b"0.24.v0.24  \n", b"99999999999\n", XML],
     "no bytes": [b"0.24.v0.24  \n", b"0\n\n"],
-    "half an XML": [b"0.24.v0.24  \n", b"%d\n" % len(XML) + XML + b"\n"],
-    "no XML": [b"0.24.v0.24  \n", b"9\n<context\n"],
+    "incomplete XML": [b"0.24.v0.24  \n", b"%d\n" % len(XML) + XML + b"\n"],
+    "invalid XML": [b"0.24.v0.24  \n", b"9\n<context\n"],
 }
 
 
 class Peer:
-    """Answers each read with the next of its answers, then hangs up; None: reads and says nothing."""
+    """Answers each request with the next element of `answers`, and then closes the connection. If `answers`
+    is None, the peer never answers."""
 
     def __init__(self, answers):
         self.answers = answers
@@ -58,13 +59,13 @@ def test_a_bad_peer_is_an_error_within_a_deadline(iio, name):
     peer = Peer(ANSWERS[name])
     before = time.monotonic()
     result = iio(f"stream iio:adc uri={peer.uri} null: --samples 9", status=3)
-    assert f"{peer.uri}: " in result.err, result.err  # the port, too, and a reason
+    assert f"{peer.uri}: " in result.err, result.err  # with the port and a reason
     assert time.monotonic() - before < 30  # libiio's own deadline is five seconds
     peer.close()
 
 
 def test_without_libiio_only_remote_devices_are_unreachable(iio, tmp_path):
-    """A file that is not a library, found first, simulates a machine without one."""
+    """The loader finds an empty file first, which simulates a machine without the library."""
     (tmp_path / "libiio.so.0").touch()
     hidden = {"LD_LIBRARY_PATH": str(tmp_path)}
     err = iio("stream iio:adc uri=ip:127.0.0.1 null:", status=3, env=hidden).err

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`keep=` without `archive=`: a recorder removes its own oldest parts, and says so."""
+"""`keep=` without `archive=`: a recorder removes its own oldest parts and reports it."""
 import json
 import os
 import shutil
@@ -38,7 +38,7 @@ def events_in(file, kind):
 
 
 def check_report(summary, folder, suffix):
-    """What is removed and what is there make up all that was recorded; `files` lists what is there."""
+    """Removed and remaining parts together are the whole recording. `files` lists the remaining parts."""
     report = summary["sinks"][0]["report"]
     there = data_of(folder, suffix)
     known_as = [path.with_suffix(".sigmf-meta") if suffix == ".sigmf-data" else path for path in there]
@@ -51,7 +51,7 @@ def check_report(summary, folder, suffix):
 
 
 @pytest.mark.parametrize("name", SUFFIXES)
-def test_the_newest_bytes_stay(iio, tmp_path, name):
+def test_keep_by_size_keeps_the_newest_parts(iio, tmp_path, name):
     summary = iio(f"record sim: rate=0 {name} rotate_bytes=64Ki keep=last:256Ki --block-size 4096 --samples 500k "
                   "--events events --json").json
     check_schema("summary", summary)
@@ -72,13 +72,13 @@ def test_the_newest_bytes_stay(iio, tmp_path, name):
         assert verdict["ok"] and first["core:global_index"] == int(meta.name.split(".")[1]) * PART
 
 
-def test_the_summary_for_people_says_what_is_gone(iio):
+def test_the_text_summary_counts_removed_parts(iio):
     out = iio("record sim: rate=0 x.ci16 rotate_bytes=64Ki keep=last:256Ki --block-size 4096 --samples 500k").out
     assert "4 files: x.0027.ci16 … x.0030.ci16; 27 older parts removed (1.69 MiB)" in out
 
 
 @pytest.mark.parametrize("name", SUFFIXES)
-def test_the_newest_time_stays_by_the_samples_and_not_by_the_clock(iio, tmp_path, name):
+def test_keep_by_time_counts_the_time_of_the_samples(iio, tmp_path, name):
     (tmp_path / "ten-seconds.ci16").write_bytes(ramp(500_000))
     summary = iio(f"record ten-seconds.ci16 rate=50k {name} rotate_time=200ms keep=last:1s --block-size 4096 "
                   "--json").json
@@ -88,7 +88,7 @@ def test_the_newest_time_stays_by_the_samples_and_not_by_the_clock(iio, tmp_path
     assert said["removed"] > 40 and 50_000 <= len(kept) // 4 <= 50_000 + 2 * 10_000
 
 
-def test_a_loss_counts_as_time(iio, tmp_path):
+def test_keep_by_time_includes_lost_samples(iio, tmp_path):
     iio("record sim: rate=100k drop_at=100k drop=40k x rotate_time=100ms keep=last:500ms --block-size 4096 "
         "--samples 120k")
     first = min(json.loads(meta.read_text())["captures"][0].get("core:global_index", 0)
@@ -97,7 +97,7 @@ def test_a_loss_counts_as_time(iio, tmp_path):
 
 
 @pytest.mark.parametrize("name", SUFFIXES)
-def test_after_a_kill_the_newest_parts_recover(iio, start, tmp_path, name):
+def test_the_newest_parts_can_be_recovered_after_a_kill(iio, start, tmp_path, name):
     suffix = SUFFIXES[name]
     recorder = start(f"record sim: rate=0 {name} rotate_bytes=64Ki keep=last:256Ki --block-size 4096 --quiet")
     until(lambda: any(int(path.name.split(".")[1]) > 20 for path in data_of(tmp_path, suffix)), "part 21")
@@ -107,7 +107,8 @@ def test_after_a_kill_the_newest_parts_recover(iio, start, tmp_path, name):
     for data in data_of(tmp_path, suffix):
         known_as = data.with_suffix(".sigmf-meta") if suffix == ".sigmf-data" else data
         if not known_as.exists():
-            # The oldest part, whose metadata went first, or the newest one, whose metadata were not made yet.
+            # This is either the oldest part, whose metadata were removed first, or the newest part, which has
+            # no metadata yet.
             assert end is None or data == data_of(tmp_path, suffix)[-1] and data.stat().st_size == 0
             continue
         assert iio("recover", known_as.name, status=None).status in (0, 4)
@@ -122,13 +123,13 @@ def test_after_a_kill_the_newest_parts_recover(iio, start, tmp_path, name):
         if suffix == ".sigmf-data":
             assert json.loads(known_as.read_text())["captures"][0]["core:global_index"] == place
     assert end is not None and not list(tmp_path.glob("*.journal"))
-    assert len(data_of(tmp_path, suffix)) <= 4 + 8  # kept, and those that were being closed, written or made
+    assert len(data_of(tmp_path, suffix)) <= 4 + 8  # kept parts, and up to 8 that were in progress
 
 
 @needs_strace
 @pytest.mark.parametrize("calls", range(40, 52))
-def test_no_kill_leaves_metadata_whose_samples_are_gone(tmp_path, calls):
-    """The kill comes with one of the calls that remove a file: a journal's, metadata's or data's."""
+def test_a_kill_never_leaves_metadata_without_samples(tmp_path, calls):
+    """strace kills the recorder at one of the calls that remove a journal, metadata or data."""
     inject = ["-e", "trace=?unlink,unlinkat", "-e", f"inject=?unlink,unlinkat:signal=KILL:when={calls}"]
     done = subprocess.run([*STRACE, *inject, COMMAND, "record", "sim:", "rate=0", "x", "rotate_bytes=64Ki",
                            "keep=last:128Ki", "--block-size", "4096", "--samples", "500k"],
@@ -136,13 +137,14 @@ def test_no_kill_leaves_metadata_whose_samples_are_gone(tmp_path, calls):
     assert done.returncode != 0
     there = {meta.with_suffix("").name for meta in tmp_path.glob("x.*.sigmf-meta")}
     samples = {data.with_suffix("").name for data in tmp_path.glob("x.*.sigmf-data")}
-    newest = max(samples)  # its metadata may not be made yet
+    newest = max(samples)  # may have no metadata yet
     assert there <= samples and samples - there <= {min(samples), newest}
     assert newest in there or (tmp_path / (newest + ".sigmf-data")).stat().st_size == 0
 
 
-def test_only_files_that_were_recorded_are_removed(start, tmp_path):
-    """Files of similar names, a second name of a part, a part that was moved away and one that was replaced."""
+def test_keep_removes_only_files_of_the_recording(start, tmp_path):
+    """Files with similar names, a hard link to a part, a part that was moved, and a part that was replaced
+    are kept."""
     others = ["x.0000.ci16.bak", "x.000.ci16", "xx.0000.ci16", "x.0000.cf32", "w.0000.ci16"]
     for name in others:
         (tmp_path / name).write_text(name)
@@ -173,7 +175,7 @@ def test_only_files_that_were_recorded_are_removed(start, tmp_path):
 @needs_strace
 @pytest.mark.parametrize("when, left", [("1+", ["0002"]), ("1", [])])
 @pytest.mark.parametrize("name", SUFFIXES)
-def test_a_part_that_cannot_be_removed_is_reported_and_tried_again(tmp_path, name, when, left):
+def test_removing_a_part_that_fails_is_reported_and_retried(tmp_path, name, when, left):
     suffix = SUFFIXES[name]
     stuck = "x.0002.ci16" if name == "x.ci16" else "x.0002.sigmf-meta"
     inject = ["-e", "trace=?unlink,unlinkat", "-P", stuck, "-e", f"inject=?unlink,unlinkat:error=EACCES:when={when}"]
@@ -196,15 +198,15 @@ def test_a_part_that_cannot_be_removed_is_reported_and_tried_again(tmp_path, nam
     ("x.ci16 keep=last:1Mi", "keep=last:1Mi: the recording is one file"),
     ("x keep=last:1h", "rotate_bytes=SIZE or rotate_time=TIME"),
     ("x rotate_bytes=64Ki keep=none", "keep=none: without archive=, no part of the recording would stay"),
-    ("x rotate_bytes=64Ki keep=last:", "keep=last: is no rule"),
-    ("x rotate_bytes=64Ki keep=last:some", "keep=last:some is no rule"),
-    ("x rotate_bytes=64Ki keep=last:64kib", "keep=last:64kib is no rule (did you mean 64KiB?)"),
-    ("x rotate_bytes=64Ki keep=last:-1s", "keep=last:-1s is no rule"),
+    ("x rotate_bytes=64Ki keep=last:", "keep=last: is not a valid rule"),
+    ("x rotate_bytes=64Ki keep=last:some", "keep=last:some is not a valid rule"),
+    ("x rotate_bytes=64Ki keep=last:64kib", "keep=last:64kib is not a valid rule (did you mean 64KiB?)"),
+    ("x rotate_bytes=64Ki keep=last:-1s", "keep=last:-1s is not a valid rule"),
     ("x rotate_bytes=64Ki keep=last:0", "keep=last:0: must be more than 0"),
     ("x rotate_time=1s keep=last:0s", "keep=last:0s: must be more than 0"),
     ("x.ci16 rotate_bytes=64Ki keep=last:32Ki", "keep=last:32Ki is less than a part of 64Ki"),
     ("- keep=last:1Mi", "keep=last:1Mi"), ("x rotate_bytes=64Ki archive_wait=1s", "there is no archive=")])
-def test_a_rule_that_cannot_hold_is_refused_with_the_way_out(iio, tmp_path, words, say):
+def test_an_invalid_keep_rule_is_refused_with_a_hint(iio, tmp_path, words, say):
     err = iio(f"record sim: rate=0 {words} --block-size 4096 --samples 1k", status=2).err
     assert say in err and ("(" in err or "more than 0" in err), err
     assert not list(tmp_path.iterdir())
@@ -216,10 +218,10 @@ def test_keep_all_is_the_default(iio, tmp_path, words):
     assert report is None or ("keep" not in report and len(report["files"]) == 7)
 
 
-def test_overwriting_removes_what_such_a_recording_has_left(iio, tmp_path):
+def test_overwrite_removes_all_remaining_parts_of_the_old_recording(iio, tmp_path):
     words = "record sim: rate=0 x rotate_bytes=64Ki keep=last:256Ki --block-size 4096 --json overwrite=on --samples"
     iio(words, "500k")
-    (tmp_path / "x.0027.sigmf-meta").unlink()  # as a kill may leave it
+    (tmp_path / "x.0027.sigmf-meta").unlink()  # a kill can cause this
     (tmp_path / "x.0040.ci16").write_text("mine")
     summary = iio(words, "20k").json
     removed = summary["sinks"][0]["report"]["removed"]
@@ -229,7 +231,7 @@ def test_overwriting_removes_what_such_a_recording_has_left(iio, tmp_path):
                                                       for kind in ("data", "meta"))]
 
 
-def test_raw_parts_without_a_first_one_are_not_overwritten(iio, tmp_path):
+def test_raw_parts_are_not_overwritten_if_the_first_one_is_missing(iio, tmp_path):
     words = "record sim: rate=0 x.ci16 rotate_bytes=64Ki keep=last:256Ki --block-size 4096 overwrite=on --samples 500k"
     iio(words)
     kept = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
@@ -238,7 +240,7 @@ def test_raw_parts_without_a_first_one_are_not_overwritten(iio, tmp_path):
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == kept
 
 
-def test_a_recording_may_be_larger_than_its_disk(iio, tmp_path):
+def test_a_recording_with_keep_can_be_larger_than_the_disk(iio, tmp_path):
     place = tmp_path / "small"
     place.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "none", place], capture_output=True, check=False)

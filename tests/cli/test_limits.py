@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Too few files, too little memory: an error that says so, never a crash or a half-reported end."""
+"""Too few file descriptors or too little memory cause an error message, never a crash or an incomplete
+report."""
 import json
 import os
 import subprocess
@@ -17,11 +18,11 @@ def limited(folder, limit):
     return done
 
 
-def test_too_few_open_files_are_an_error_that_names_them(tmp_path):
+def test_too_few_file_descriptors_are_an_error_that_names_the_limit(tmp_path):
     refused = 0
     for files in range(3, 40):
         done = limited(tmp_path, f"--nofile={files}")
-        if done.returncode not in (0, 127):  # 127: too few for its libraries
+        if done.returncode not in (0, 127):  # 127: too few to load the libraries
             assert "Too many open files" in done.stderr, f"{files}: {done.stderr}"
             refused += 1
     assert refused > 3
@@ -32,7 +33,7 @@ def test_too_few_open_files_are_an_error_that_names_them(tmp_path):
 def test_too_little_memory_is_an_error(tmp_path, mebibytes):
     done = limited(tmp_path, f"--as={mebibytes << 20}")
     if done.returncode not in (0, 127):
-        assert done.stderr.strip(), "it ended without a message"
+        assert done.stderr.strip(), "the command ended without a message"
 
 
 WITHOUT_RIGHT = ["setpriv", "--bounding-set", "-ipc_lock", "--inh-caps", "-ipc_lock"]

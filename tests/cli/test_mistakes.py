@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Typos are reported, with the nearest valid word."""
+"""Mistakes on the command line are reported with the nearest valid word."""
 import json
 
 import pytest
@@ -25,12 +25,12 @@ import pytest
     ("record sim: -o a.ci16", ["there is no option -o", "after the source"]),
     ("record sim: samples=10 a.ci16", ["'samples'", "--samples"]),
     ("record sim: block_size=64Ki a.ci16", ["'block_size'", "--block-size"]),
-    ("stream sim: rate=30.72 MS/s null:", ["'MS/s' stands alone", "30M"]),
+    ("stream sim: rate=30.72 MS/s null:", ["'MS/s' is not an option or an endpoint", "30M"]),
     ("stream sim: samp_rate=1M null:", ["'samp_rate'", "did you mean 'rate'?"]),
     ("record ip:192.168.2.1 a.sigmf-meta", ["ip:192.168.2.1", "iio:DEVICE uri=ip:192.168.2.1"]),
     ("record usb:1.2.3 a.sigmf-meta", ["usb:1.2.3", "iio:DEVICE uri=usb:"]),
     ("verify", ["file is required", "iio-stream verify --pattern ramp capture.sigmf-meta"]),
-    ("doctor --json x", ["'x' is one argument too many"]),
+    ("doctor --json x", ["unexpected argument 'x'"]),
     ("doctor -u ip:192.168.2.1", ["there is no option -u", "see --help"]),
     ("rec sim: a.ci16", ["'rec'", "did you mean 'record'"]),
     ("record cf-ad9361-lpc voltage0 voltage1 a.ci16", ["one source and one file", "channels=voltage0,voltage1"]),
@@ -44,7 +44,7 @@ import pytest
     ("serve --duration soon", ["--duration", "soon"]),
     ("stream sim: null: --blocks 0", ["--blocks 0", "leave it out: default 250 ms"]),
     ("record sim: a.ci16 --samples", ["--samples needs a value: N"]),
-    ("record sim: overwrite=on a.ci16", ["sim: has no option 'overwrite'", "it follows the file"]),
+    ("record sim: overwrite=on a.ci16", ["sim: has no option 'overwrite'", "write it after the file"]),
     ("record sim: a.cf32 convert=fc32", ["'fc32'", "did you mean cf32_le?"]),
     ("stream sim: rate=-1M null:", ["rate=-1M is not a rate"]),
     ("record sim: a.ci16 --max-lost=", ["--max-lost= has no value"]),
@@ -96,7 +96,7 @@ import pytest
     ("-V", ["there is no option -V", "did you mean '--version'"]),
     ("gadget start", ["gadget has no verb 'start'", "use up, down or status"]),
 ])
-def test_the_nearest_is_named(iio, command, texts):
+def test_a_mistake_is_reported_with_a_suggestion(iio, command, texts):
     err = iio(command, status=2).err
     assert err.startswith("iio-stream: ")
     assert err.count("\n") == 1
@@ -104,7 +104,7 @@ def test_the_nearest_is_named(iio, command, texts):
         assert text in err, err
 
 
-def test_common_words_are_understood(iio, tmp_path):
+def test_common_alternative_spellings_are_understood(iio, tmp_path):
     assert iio("version").out == iio("--version").out
     summary = iio("stream sim: rate=1Msps convert=cf32 null: --duration 0.1sec --json").json
     assert summary["sample_rate"] == 1_000_000 and summary["samples"] == 100_000
@@ -120,26 +120,26 @@ def test_after_two_dashes_a_word_is_a_file(iio, tmp_path):
     assert (tmp_path / "--x.ci16").stat().st_size == 1024
 
 
-def test_a_block_size_of_no_whole_samples_suggests_one_that_is(iio):
+def test_the_error_of_a_block_size_suggests_a_multiple_of_the_sample_size(iio):
     err = iio("stream sim: channels=a,b,c format=ri16_le null: --block-size 4M", status=2).err
     assert "4000000 is not a multiple of 6" in err and "3999996 or 4000002" in err
 
 
-def test_an_unplugged_device_is_named_with_its_errno(iio):
+def test_the_error_of_an_unplugged_device_has_its_name_and_errno(iio):
     result = iio("stream sim: rate=0 unplug_at=1M null: --json", status=3)
     error = result.json["error"]
     assert (error["operation"], error["object"], error["name"]) == ("read", "sim:", "ENODEV")
     assert result.json["samples"] > 0
 
 
-def test_metadata_that_are_no_json_are_named_with_the_place(iio, tmp_path):
+def test_the_error_of_invalid_json_has_the_file_and_position(iio, tmp_path):
     (tmp_path / "a.sigmf-meta").write_text("{x")
     (tmp_path / "a.sigmf-data").touch()
     assert iio("verify a.sigmf-meta", status=5).err == "iio-stream: verify: read a.sigmf-meta: not valid JSON at byte 2\n"
 
 
 class Nothing:
-    """An empty word, as from an unset shell variable."""
+    """An empty argument, to which a quoted unset shell variable expands."""
 
     def __str__(self):
         return ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What goes to stdout and what to stderr."""
+"""The command separates stdout and stderr."""
 import json
 import os
 import pty
@@ -10,26 +10,26 @@ import time
 from conftest import COMMAND, DEADLINE, ramp
 
 
-def test_nothing_but_samples_goes_to_stdout(iio):
+def test_only_samples_go_to_stdout_if_stdout_is_the_sink(iio):
     result = iio("stream sim: - --bytes 1Mi --json")
     assert result.stdout == ramp(262144)
     assert json.loads(result.err)["sinks"][0]["bytes"] == 1 << 20
 
 
-def test_nothing_but_samples_goes_to_stdout_with_an_option(iio):
+def test_only_samples_go_to_stdout_if_the_sink_has_an_option(iio):
     result = iio("stream sim: rate=0 - overwrite=on --bytes 64Ki")
     assert result.stdout == ramp(16384)
     assert "ended by bytes" in result.err
 
 
-def test_the_pipe_of_the_contract(tmp_path):
+def test_a_pipe_receives_exactly_the_samples(tmp_path):
     line = f"{COMMAND} stream sim: - --bytes 1Mi --json | wc -c"
     done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=DEADLINE,
                           cwd=tmp_path, check=True)
     assert done.stdout.strip() == "1048576"
 
 
-def test_the_summary_goes_to_stdout_and_nothing_else(iio):
+def test_only_the_summary_goes_to_stdout(iio):
     result = iio("stream sim: rate=0 null: --samples 1000")
     assert result.out.startswith("stream: sim:") and "ended by samples" in result.out
     assert result.err == ""
@@ -40,7 +40,7 @@ def test_json_is_one_object(iio):
     assert (summary["schema"], summary["command"], summary["samples"]) == (1, "stream", 1000)
 
 
-def test_json_of_a_stream_that_could_not_start_is_one_object_too(iio, tmp_path):
+def test_json_of_a_stream_that_cannot_start_is_one_object(iio, tmp_path):
     (tmp_path / "a.ci16").touch()
     result = iio("record sim: a.ci16 --json --bytes 1Ki", status=5)
     assert result.json["error"]["name"] == "EEXIST"
@@ -67,7 +67,7 @@ def test_a_report_that_cannot_be_written_is_a_storage_error(iio, tmp_path):
     for report in ("--json=no/such/folder", "--metrics-file no/such/folder"):
         result = iio(f"record sim: rate=0 a.ci16 --samples 9 {report}", status=5)
         assert "write no/such/folder: No such file or directory" in result.err
-        assert not (tmp_path / "a.ci16").exists(), "it is said before it streams"
+        assert not (tmp_path / "a.ci16").exists(), "the stream started before the error was reported"
 
 
 def test_quiet_prints_errors_only(iio):
@@ -100,7 +100,7 @@ def test_stdout_on_a_full_disk_is_a_write_error(iio):
             assert "No space left on device" in result.err, command
 
 
-def test_a_summary_that_no_one_reads_is_an_error(start):
+def test_a_summary_to_a_closed_stdout_is_an_error(start):
     process = start("stream sim: rate=1M null: --duration 200ms")
     process.stdout.close()
     assert process.wait(DEADLINE) == 5
@@ -109,7 +109,7 @@ def test_a_summary_that_no_one_reads_is_an_error(start):
 
 
 def _on_terminal(arguments, folder):
-    """Runs the command with a terminal as stderr; what it wrote there, and its status."""
+    """Runs the command with a terminal as stderr. Returns its output there and its exit status."""
     leader, follower = pty.openpty()
     with subprocess.Popen([str(COMMAND), *arguments.split()], stdout=subprocess.PIPE,
                           stderr=follower, stdin=subprocess.DEVNULL, cwd=folder) as process:
@@ -133,11 +133,11 @@ def test_progress_is_shown_on_a_terminal_only(iio, tmp_path):
     shown, status = _on_terminal(command, tmp_path)
     assert status == 0
     assert "gaps 0 certain" in shown and "\r" in shown
-    assert shown.endswith("\r\x1b[K")  # the line is gone at the end
+    assert shown.endswith("\r\x1b[K")  # the line is erased at the end
     assert iio(command).err == ""
 
 
-def test_progress_can_be_forced_and_forbidden(iio, tmp_path):
+def test_progress_can_be_turned_on_and_off(iio, tmp_path):
     command = "stream sim: rate=1M null: --duration 1s"
     assert "gaps 0 certain" in iio(command + " --progress").err
     for option in ("--no-progress", "--quiet"):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Names of files and devices, which anyone may choose, cannot control a terminal: each verb prints them escaped."""
+"""Names of files and devices, which anyone can choose, cannot control a terminal. Each command prints them
+escaped."""
 import json
 import os
 import signal
@@ -11,13 +12,14 @@ import pytest
 from conftest import COMMAND, DEADLINE
 from waiting import until
 
-# What clears, sets a title, rings, ends a line, is not UTF-8, is a control character of two bytes, turns the writing.
+# Clears the screen, sets the title, rings the bell, ends a line, is not UTF-8, has a two-byte control
+# character, and reverses the writing direction.
 NASTY = b"a\x1b[2J\x1b]0;owned\x07b\nforged\xff\xc2\x9b31m\xe2\x80\xaed"
 SHOWN = b"a\\x1b[2J\\x1b]0;owned\\x07b\\x0aforged\\xff\\xc2\\x9b31m\\xe2\\x80\\xaed"
 
 
 def run(folder, *words, **options):
-    """A string is split into words; %s in it is the name."""
+    """Splits the strings into words and replaces %s with the name."""
     arguments = [os.fsencode(COMMAND)]
     for word in words:
         arguments += [part.replace(b"%s", NASTY) for part in word.encode().split()]
@@ -26,7 +28,7 @@ def run(folder, *words, **options):
 
 
 def check(output, shown=True):
-    """It is UTF-8, has no character that controls anything, and the name is in it, in one line."""
+    """Checks that the output is UTF-8, has no control character, and contains the name in one line."""
     text = output.decode()
     dangerous = {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")} - {"\n"}
     assert not dangerous, ascii(text)
@@ -35,13 +37,13 @@ def check(output, shown=True):
 
 
 def check_json(output):
-    """It is valid JSON, in one line, and safe to look at."""
+    """Checks that the output is valid JSON in one line that is safe to print."""
     check(output)
     assert output.count(b"\n") == 1
     return json.loads(output)
 
 
-MADE = {  # what is there before
+MADE = {  # commands that create the files before the test
     "nothing": [], "raw": ["record sim: rate=0 %s.ci16 --samples 1000 --quiet"],
     "sigmf": ["record sim: rate=0 %s --samples 1000 --quiet"],
     "parts": ["record sim: rate=0 %s rotate_bytes=4Ki --block-size 4096 --samples 4000 --quiet"],
@@ -108,8 +110,8 @@ def test_a_name_is_printed_escaped(tmp_path, made, words, status):
     ("sigmf", "archive prune . --keep-size 0"),
     ("nothing", "archive push %s s3://bucket/x"), ("sigmf", "archive push . s3://bucket/x --retry 1ms"),
     ("folder", "archive pull %s to")])
-def test_a_name_that_may_be_printed_is_escaped(tmp_path, made, words):
-    """It depends on this machine's devices and credentials, or the name is not that of the object."""
+def test_a_name_is_printed_escaped_if_at_all(tmp_path, made, words):
+    """The output depends on the devices and credentials of this machine, or does not contain the name."""
     make(tmp_path, made)
     done = run(tmp_path, words, env={**os.environ, "AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_ACCESS_KEY_ID": "x",
                                      "AWS_SECRET_ACCESS_KEY": "x"})
@@ -129,7 +131,7 @@ def test_a_name_that_may_be_printed_is_escaped(tmp_path, made, words):
     ("sigmf", "archive verify ."), ("folder", "archive prune %s --keep-size 0"), ("folder", "archive pull %s to"),
     ("folder", "archive index %s"), ("sigmf", "archive pack %s.sigmf-meta %s.sigmf"),
     ("nothing", "archive push %s s3://bucket/x"), ("nothing", "check %s --report none")])
-def test_json_with_such_a_name_is_valid(tmp_path, made, words):
+def test_json_with_a_dangerous_name_is_valid(tmp_path, made, words):
     make(tmp_path, made)
     done = run(tmp_path, words + " --json")
     check(done.stderr, shown=False)
@@ -139,7 +141,7 @@ def test_json_with_such_a_name_is_valid(tmp_path, made, words):
         assert done.returncode in (2, 3, 5) and done.stderr
 
 
-def test_a_recording_that_was_cut_off_names_the_files_that_recover_makes(tmp_path):
+def test_recover_prints_the_names_of_its_files_escaped(tmp_path):
     assert run(tmp_path, MADE["sigmf"][0]).returncode == 0
     data = os.path.join(os.fsencode(tmp_path), NASTY + b".sigmf-data")
     with open(data, "ab") as file:
@@ -147,12 +149,12 @@ def test_a_recording_that_was_cut_off_names_the_files_that_recover_makes(tmp_pat
     done = run(tmp_path, "verify %s.sigmf-meta")
     check(done.stderr)
     done = run(tmp_path, "recover %s.sigmf-meta")
-    assert done.returncode == 0 and b"keeps what was cut off" in done.stdout
+    assert done.returncode == 0 and b"contains the bytes that were cut off" in done.stdout
     check(done.stdout)
     assert done.stdout.count(b"\n") == 3 and done.stdout.count(SHOWN) == 3
 
 
-def test_a_live_recording_and_its_events(tmp_path):
+def test_names_of_a_running_recording_are_printed_escaped(tmp_path):
     recorder = subprocess.Popen([COMMAND, "record", "sim:", "rate=100k", NASTY, "rotate_bytes=64Ki", "--block-size",
                                  "4096", "--progress", "--events", NASTY + b".events"], cwd=tmp_path,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -174,15 +176,15 @@ def test_a_live_recording_and_its_events(tmp_path):
     assert len(lines) > 3 and all(json.loads(line.decode()) for line in lines)
 
 
-def test_events_on_a_terminal(tmp_path):
+def test_names_in_events_are_escaped(tmp_path):
     done = run(tmp_path, "record sim: rate=0 %s rotate_bytes=4Ki --block-size 4096 --samples 4000 --quiet --events -")
     check(done.stderr)
     files = {event["file"] for event in map(json.loads, done.stderr.splitlines()) if event["event"] == "part"}
     assert all("\x1b[2J" in file and "\x9b31m" in file for file in files) and len(files) == 4
 
 
-def test_names_inside_a_sigmf_archive(tmp_path):
-    """Members of a tar file, whose names are its maker's."""
+def test_names_of_members_of_a_sigmf_archive_are_printed_escaped(tmp_path):
+    """The program that makes the tar file chooses the names of its members."""
     import tarfile
     assert run(tmp_path, "record sim: rate=0 x --samples 1000 --quiet").returncode == 0
     name = NASTY.decode(errors="surrogateescape")

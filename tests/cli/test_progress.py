@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The time that is left, in the progress line."""
+"""The progress line shows the remaining time."""
 import re
 import resource
 import signal
@@ -9,21 +9,21 @@ import pytest
 
 from conftest import DEADLINE
 
-TIME = re.compile(r"  (?:(\d+) h )?(?:(\d+) min )?(?:([\d.]+) s )?(left|until it is full)")
+TIME = re.compile(r"  (?:(\d+) h )?(?:(\d+) min )?(?:([\d.]+) s )?(left|until full)")
 
 
 def told(err, kind):
-    """The seconds that the progress lines show, in order."""
+    """Returns the remaining seconds that the progress lines show, in order."""
     found = [m for m in TIME.finditer(err) if m[4] == kind]
     return [3600 * int(h or 0) + 60 * int(m or 0) + float(s or 0) for h, m, s, _ in (f.groups() for f in found)]
 
 
 @pytest.mark.parametrize("limit", ["--duration 2s", "--samples 2M", "--bytes 8M"])
-def test_until_the_end_that_was_asked_for(iio, limit):
+def test_progress_shows_the_time_until_the_requested_end(iio, limit):
     err = iio(f"stream sim: rate=1M null: {limit} --progress").err
     times = told(err, "left")
     assert times and times[-1] < 1.9, err
-    assert told(err, "until it is full") == []
+    assert told(err, "until full") == []
 
 
 def test_without_an_end_no_remaining_time_is_shown(start):
@@ -37,18 +37,18 @@ def test_without_an_end_no_remaining_time_is_shown(start):
 
 
 @pytest.mark.parametrize("words", ["x.ci16", "x", "x.ci16 engine=buffered"])
-def test_until_the_file_has_the_size_that_files_may_have(iio, tmp_path, words):
+def test_progress_shows_the_time_until_the_file_size_limit(iio, tmp_path, words):
     limit = 12_000_000
     err = iio(f"record sim: rate=1M {words} --duration 1h --progress", status=5,
               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))).err
-    times = told(err, "until it is full")
+    times = told(err, "until full")
     assert times and times[-1] < 2.9, err
     assert "too large" in err
     assert max(p.stat().st_size for p in tmp_path.iterdir()) <= limit
 
 
-def test_until_the_disk_is_full(iio, tmp_path):
-    """For a whole recording or one in parts, which then is what fitted."""
+def test_progress_shows_the_time_until_the_disk_is_full(iio, tmp_path):
+    """Tests a recording in one file and one in parts. Both end with the samples that fit on the disk."""
     for words in ("small/x", "small/x rotate_bytes=3Mi"):
         small = tmp_path / "small"
         small.mkdir(exist_ok=True)
@@ -58,7 +58,7 @@ def test_until_the_disk_is_full(iio, tmp_path):
             pytest.skip("a small file system cannot be mounted: " + mounted.stderr.decode())
         try:
             err = iio(f"record sim: rate=1M {words} --progress", status=5).err
-            times = told(err, "until it is full")
+            times = told(err, "until full")
             assert times and times[-1] < 2.9, err
             assert "No space" in err
             samples = 0

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The cookbook's recipes and the commands for users of other tools, as printed, on any host. On a board
-they are in tests/vm/test_recipes.py, GNU Radio's in tests/gr/test_docs.py."""
+"""Runs the recipes of the cookbook and the commands for users of other tools as printed, if they need no
+board. tests/vm/test_recipes.py runs those that need a board, and tests/gr/test_docs.py runs those of GNU
+Radio."""
 import array
 import datetime
 import json
@@ -60,18 +61,18 @@ CHECKS = {"Find the best block size": swept, "Record two boards together": toget
           "Rescue an interrupted recording": rescued}
 
 
-def test_checks_are_of_recipes():
+def test_each_check_belongs_to_a_recipe():
     assert set(CHECKS) <= set(RECIPES)
 
 
 @pytest.mark.parametrize("heading", RECIPES)
-def test_recipe(heading, tmp_path):
+def test_a_recipe_of_the_cookbook_runs(heading, tmp_path):
     said = "".join(run(language, code, tmp_path) for language, code in RECIPES[heading])
     CHECKS.get(heading, lambda folder, said: None)(tmp_path, said)
 
 
 @pytest.mark.parametrize("heading", [heading for heading, codes in TABLES.items() if codes])
-def test_commands_for_users_coming_from(heading, tmp_path):
+def test_the_commands_for_users_of_another_tool_run(heading, tmp_path):
     for code in TABLES[heading]:
         run("sh", code, tmp_path)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Recordings that end badly, or that another process uses: nothing goes wrong silently."""
+"""Recordings that are interrupted, or that another process uses. Every problem is reported."""
 import json
 import os
 import resource
@@ -31,7 +31,7 @@ def written(path):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_kill_before_the_journal_said_anything_loses_nothing_that_was_written(iio, start, tmp_path, engine):
+def test_a_kill_before_the_first_mark_in_the_journal_loses_no_written_sample(iio, start, tmp_path, engine):
     recorder = start(f"record sim: rate=4M x engine={engine} --duration 60s --quiet --block-size 64Ki")
     data = tmp_path / "x.sigmf-data"
     wait_for(lambda: (tmp_path / "x.sigmf-data.journal").exists())
@@ -42,7 +42,7 @@ def test_a_kill_before_the_journal_said_anything_loses_nothing_that_was_written(
     content = data.read_bytes()
     assert verdict["samples"] * 4 == len(content) == verdict["bytes"]
     assert content == ramp(len(content) // 4)
-    # 0.3 s were there, less what was in flight; a machine that stalled meanwhile has less.
+    # 0.3 s of samples, less those in flight. The limit leaves room for a machine that stalls.
     assert len(content) > 1 << 20
     assert iio("verify --pattern ramp x --json").json["ok"]
     assert (tmp_path / "x.sigmf-meta.bak").exists()
@@ -50,8 +50,8 @@ def test_a_kill_before_the_journal_said_anything_loses_nothing_that_was_written(
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_reserved_space_that_someone_has_read_is_not_data(iio, start, tmp_path, engine):
-    # The kernel then calls it data (SEEK_HOLE), though it was never written.
+def test_recover_does_not_mistake_reserved_space_that_was_read_for_data(iio, start, tmp_path, engine):
+    # After a read the kernel reports the reserved space as data (SEEK_HOLE), although it was never written.
     recorder = start(f"record sim: rate=4M x engine={engine} --duration 60s --quiet --block-size 64Ki")
     data = tmp_path / "x.sigmf-data"
     wait_for(lambda: written(data) and (tmp_path / "x.sigmf-data.journal").exists())
@@ -64,7 +64,7 @@ def test_reserved_space_that_someone_has_read_is_not_data(iio, start, tmp_path, 
     assert verdict["bytes"] == len(content) and content == ramp(len(content) // 4)
 
 
-def test_a_recording_in_progress_is_seen_through_any_of_its_names(iio, start, tmp_path):
+def test_a_running_recording_is_detected_by_each_of_its_names(iio, start, tmp_path):
     recorder = start("record sim: rate=100k x --duration 60s --quiet")
     data, link = tmp_path / "x.sigmf-data", tmp_path / "y.ci16"
     wait_for(lambda: (tmp_path / "x.sigmf-data.journal").exists())
@@ -93,7 +93,7 @@ def test_a_file_is_not_streamed_onto_itself(iio, tmp_path):
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", ["x.ci16", "x"])
-def test_a_file_at_its_limit_counts_as_delivered_what_it_holds(iio, tmp_path, engine, name):
+def test_a_recording_that_reaches_the_size_limit_counts_the_stored_samples(iio, tmp_path, engine, name):
     limit = (1 << 20) + 8000  # in the middle of a block
 
     def limited():
@@ -111,7 +111,7 @@ def test_a_file_at_its_limit_counts_as_delivered_what_it_holds(iio, tmp_path, en
 
 
 @pytest.mark.parametrize("name", ["x.ci16", "x"])
-def test_a_part_that_got_nothing_is_not_listed(iio, tmp_path, name):
+def test_an_empty_part_is_not_listed(iio, tmp_path, name):
     def limited():
         resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
 
@@ -121,11 +121,11 @@ def test_a_part_that_got_nothing_is_not_listed(iio, tmp_path, name):
     assert listed == sorted(p.name for p in tmp_path.iterdir() if p.suffix in (".ci16", ".sigmf-meta"))
 
 
-def test_a_zero_filled_recording_is_as_it_should_be(iio, tmp_path):
+def test_verify_accepts_a_zero_filled_recording_only_with_its_zeros(iio, tmp_path):
     iio("record sim: rate=0 drop_at=5000 drop=30k x --samples 100k --on-gap zero-fill")
     verdict = iio("verify --pattern ramp x --json").json
     assert verdict["ok"] and verdict["pattern"]["mismatches"] == verdict["pattern"]["unreported"] == 0
-    with open(tmp_path / "x.sigmf-data", "r+b") as data:  # no longer a zero
+    with open(tmp_path / "x.sigmf-data", "r+b") as data:  # this byte is no longer zero
         data.seek(4 * 20_000)
         data.write(b"\x01")
     assert not iio("verify --pattern ramp x --json", status=1).json["ok"]
@@ -145,7 +145,7 @@ def test_filled_in_zeros_are_reported_after_a_recovery(iio, start, tmp_path):
     assert iio("verify --pattern ramp x --json").json["ok"]
 
 
-def test_a_source_that_breaks_leaves_a_recording_that_says_so(iio, tmp_path):
+def test_an_error_of_the_source_is_in_the_metadata(iio, tmp_path):
     iio("record sim: rate=1M unplug_at=200k x --duration 5s", status=3)
     told = metadata(tmp_path / "x.sigmf-meta")
     assert told["global"]["iio_stream:state"] == "interrupted"
@@ -156,7 +156,7 @@ def test_a_source_that_breaks_leaves_a_recording_that_says_so(iio, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["cap.ci16", "cap"])
-def test_overwriting_parts_removes_only_those_of_the_recording_before(iio, tmp_path, name):
+def test_overwriting_parts_removes_only_parts_of_the_old_recording(iio, tmp_path, name):
     suffix = ".ci16" if "." in name else ".sigmf-meta"
     iio(f"record sim: rate=0 {name} rotate_bytes=64Ki --block-size 16Ki --bytes 512Ki")
     parts = sorted(path.name for path in tmp_path.glob("cap.0*"))
@@ -171,7 +171,7 @@ def test_overwriting_parts_removes_only_those_of_the_recording_before(iio, tmp_p
     assert left == [part for part in parts if part.split(".")[1] in ("0000", "0001")]
 
 
-def test_a_suffix_means_what_it_says(iio, tmp_path):
+def test_a_suffix_that_contradicts_the_samples_is_refused(iio, tmp_path):
     error = iio("record sim: rate=0 x.cf32 --samples 10", status=2).err
     assert "cf32_le" in error and "ci16_le" in error and "convert=cf32_le" in error
     assert not list(tmp_path.iterdir())
@@ -181,7 +181,7 @@ def test_a_suffix_means_what_it_says(iio, tmp_path):
     assert iio("verify x.cf32 --json").json["sample_format"] == "cf32_le"
 
 
-def test_options_follow_a_paths_question_mark(iio, tmp_path):
+def test_a_question_mark_separates_a_path_from_its_options(iio, tmp_path):
     (tmp_path / "a.ci16").write_bytes(b"old")
     iio("stream sim: rate=0 a.ci16?overwrite=on --samples 10")
     assert (tmp_path / "a.ci16").read_bytes() == ramp(10)
@@ -189,8 +189,8 @@ def test_options_follow_a_paths_question_mark(iio, tmp_path):
     assert (tmp_path / "b.ci16?overwrite=on.ci16").read_bytes() == ramp(10)
 
 
-def test_a_part_ends_with_its_time_even_if_much_is_lost(iio, tmp_path):
-    # 20 of 50 ms are there when 200 ms are lost: what follows is the next part's.
+def test_a_long_loss_ends_a_part_that_is_limited_by_time(iio, tmp_path):
+    # The part has 20 of its 50 ms when 200 ms are lost. The samples after the loss go to the next part.
     iio("record sim: rate=1M drop_at=70000 drop=200k x rotate_time=50ms --block-size 40000 --samples 400k"
         " --quiet")
     seen = 0
@@ -206,7 +206,7 @@ def test_a_part_ends_with_its_time_even_if_much_is_lost(iio, tmp_path):
     assert seen == 400_000
 
 
-def test_a_recovery_keeps_a_user_set_sample_offset(iio, start, tmp_path):
+def test_recover_keeps_an_offset_that_the_user_has_set(iio, start, tmp_path):
     recorder = start("record sim: rate=1M drop_at=50k drop=30k x --duration 60s --quiet")
     journal = tmp_path / "x.sigmf-data.journal"
     wait_for(lambda: journal.exists() and '"bytes"' in journal.read_text().partition('"gap"')[2])
@@ -225,7 +225,7 @@ def test_a_recovery_keeps_a_user_set_sample_offset(iio, start, tmp_path):
     assert iio("verify --pattern ramp x --json").json["ok"]
 
 
-def test_a_recording_in_progress_is_seen_through_a_bind_mount(iio, start, tmp_path):
+def test_a_running_recording_is_detected_through_a_bind_mount(iio, start, tmp_path):
     here, there = tmp_path / "here", tmp_path / "there"
     here.mkdir()
     there.mkdir()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What is recovered after it was copied, lost its journal, or was added to; and what reads it before."""
+"""Recovery of recordings that were copied, that lost their journal, or that another program changed. An
+interrupted raw file cannot be read before its recovery."""
 import json
 import os
 import pathlib
@@ -9,7 +10,10 @@ import pytest
 
 
 def killed(start, tmp_path, words, name):
-    """The blocks hold two seconds, so that a busy machine loses nothing: a raw file cannot say where it did."""
+    """Starts a recording and kills it.
+
+    The blocks hold two seconds, so that a busy machine loses no samples: a raw file cannot record a loss.
+    """
     process = start(f"record sim: rate=1M {words} {name} --progress --block-size 64Ki --blocks 128")
     assert process.stderr.read(1)
     time.sleep(1.3)
@@ -18,13 +22,13 @@ def killed(start, tmp_path, words, name):
     return tmp_path / name
 
 
-def test_without_its_journal_a_recording_may_have_lost_anything(start, iio, tmp_path):
+def test_recovery_without_the_journal_reports_an_unlimited_possible_loss(start, iio, tmp_path):
     meta = killed(start, tmp_path, "drop_at=100k drop=50", "k.sigmf-meta")
     meta.with_name("k.sigmf-data.journal").unlink()
     iio("recover k.sigmf-meta")
     gaps = iio("verify k.sigmf-meta --json").json["recording"]["gaps"]
     assert gaps["possible"] == 1 and gaps["lost_max"] is None
-    iio("verify --pattern ramp k.sigmf-meta")  # each loss is in it
+    iio("verify --pattern ramp k.sigmf-meta")  # the metadata contain each loss
 
 
 @pytest.mark.parametrize("name", ["k.sigmf-meta", "k.ci16"])
@@ -32,7 +36,7 @@ def test_a_copy_with_zeros_in_place_of_holes_is_recovered_the_same_way(start, ii
     killed(start, tmp_path, "", name)
     data = tmp_path / (name if name.endswith(".ci16") else "k.sigmf-data")
     journal = data.with_name(data.name + ".journal")
-    for file in [data, journal, *tmp_path.glob("*.sigmf-meta")]:  # as tar and cp --sparse=never do
+    for file in [data, journal, *tmp_path.glob("*.sigmf-meta")]:  # like tar and cp --sparse=never
         content = file.read_bytes()
         file.unlink()
         file.write_bytes(content)
@@ -43,8 +47,9 @@ def test_a_copy_with_zeros_in_place_of_holes_is_recovered_the_same_way(start, ii
     assert data.stat().st_size < len(content)
 
 
-def test_in_a_copy_a_block_that_was_never_written_is_a_hole(start, iio, tmp_path):
-    """Of several writes on the way a later one may have ended first. What follows the hole is kept, beside the recording."""
+def test_recovery_of_a_copy_ends_before_a_block_of_zeros(start, iio, tmp_path):
+    """Of several writes in flight, a later one can complete first. The samples after the hole are kept in
+    another file."""
     killed(start, tmp_path, "", "k.sigmf-meta")
     data = tmp_path / "k.sigmf-data"
     content = bytearray(data.read_bytes())
@@ -52,7 +57,7 @@ def test_in_a_copy_a_block_that_was_never_written_is_a_hole(start, iio, tmp_path
     if end == len(content):
         pytest.skip("no space was reserved")
     journal = data.with_name(data.name + ".journal")
-    journal.write_text(journal.read_text().splitlines(keepends=True)[0])  # its last mark is older than the hole
+    journal.write_text(journal.read_text().splitlines(keepends=True)[0])  # the last mark is before the hole
     hole = end // 65536 * 65536 - 3 * 65536
     content[hole:hole + 65536] = bytes(65536)
     data.unlink()
@@ -66,7 +71,7 @@ def test_in_a_copy_a_block_that_was_never_written_is_a_hole(start, iio, tmp_path
 def test_an_interrupted_raw_file_is_not_a_source(start, iio, tmp_path):
     killed(start, tmp_path, "", "d.ci16")
     if not (tmp_path / "d.ci16.journal").exists():
-        pytest.skip("it was written through the page cache")
+        pytest.skip("the file was written through the page cache")
     for command in ("play d.ci16 rate=0 null:", "stream d.ci16 e.ci16"):
         assert "iio-stream recover d.ci16" in iio(command, status=5).err
     assert not (tmp_path / "e.ci16").exists()
@@ -75,7 +80,7 @@ def test_an_interrupted_raw_file_is_not_a_source(start, iio, tmp_path):
     iio("verify --pattern ramp e.ci16")
 
 
-def test_data_appended_to_a_whole_recording_is_not_its_own(iio, tmp_path):
+def test_recover_cuts_off_data_that_were_appended_to_a_complete_recording(iio, tmp_path):
     iio("record sim: rate=0 x.sigmf-meta --samples 10k")
     with (tmp_path / "x.sigmf-data").open("ab") as data:
         data.write(b"?" * 4000)
@@ -84,7 +89,7 @@ def test_data_appended_to_a_whole_recording_is_not_its_own(iio, tmp_path):
     assert iio("verify --pattern ramp x.sigmf-meta --json").json["samples"] == 10_000
 
 
-def test_a_sample_count_beyond_any_file_costs_none(iio, tmp_path):
+def test_an_impossible_sample_count_in_the_metadata_loses_no_sample(iio, tmp_path):
     iio("record sim: rate=0 x.sigmf-meta --samples 10k")
     before, meta = (tmp_path / "x.sigmf-data").read_bytes(), json.loads((tmp_path / "x.sigmf-meta").read_text())
     meta["global"]["iio_stream:samples"] = 1 << 62  # times 4 is 0 in 64 bits
@@ -95,7 +100,7 @@ def test_a_sample_count_beyond_any_file_costs_none(iio, tmp_path):
 
 
 @pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="there is no tmpfs at /dev/shm")
-def test_a_recording_in_dev_shm_is_a_recording(iio, tmp_path):
+def test_a_recording_can_be_in_dev_shm(iio, tmp_path):
     name = f"/dev/shm/{tmp_path.name}-{os.getpid()}.sigmf-meta"
     try:
         iio("record sim: rate=0 drop_at=500 drop=300", name, "--samples 10k")
@@ -106,8 +111,8 @@ def test_a_recording_in_dev_shm_is_a_recording(iio, tmp_path):
 
 
 @pytest.mark.parametrize("extensions", [None, [{"name": "antenna", "version": "1.0.0", "optional": True}]])
-def test_the_metadata_of_another_program_stay_valid(iio, tmp_path, package, extensions):
-    """Its data do not end with a whole sample; recover states what it found by keys of its own."""
+def test_recover_keeps_the_metadata_of_another_program_valid(iio, tmp_path, package, extensions):
+    """The data do not end with a whole sample. recover describes this in keys of its own extension."""
     said = {"global": {"core:datatype": "ci16_le", "core:version": "1.2.5"},
             "captures": [{"core:sample_start": 0}], "annotations": []}
     if extensions:
@@ -122,8 +127,8 @@ def test_the_metadata_of_another_program_stay_valid(iio, tmp_path, package, exte
     assert all(one["same"] for one in package(tmp_path / "x.sigmf-meta"))
 
 
-def test_no_unpublished_metadata_remain_after_a_recovery(iio, tmp_path):
-    """The recorder was killed while it made the next part: its metadata had not got their name yet."""
+def test_recover_removes_metadata_files_that_were_not_renamed_yet(iio, tmp_path):
+    """The recorder was killed while it prepared the next part, before it renamed the file of its metadata."""
     iio("record sim: rate=0 k rotate_bytes=64Ki --block-size 16Ki --samples 32k")
     for part in ("k.0001", "k.0002"):
         (tmp_path / f"{part}.sigmf-meta.new").write_text("{")

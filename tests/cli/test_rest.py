@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What a source has received is delivered: at every end of the stream, and soon if more comes slowly. The
-samples come from real pipes, FIFOs, sockets and peers, all of which stay open."""
+"""A source delivers all samples that it has received, however the stream ends. If samples arrive slowly, it
+does not wait for a full block. The samples come from real pipes, FIFOs, sockets and peers, and these stay
+open."""
 import array
 import contextlib
 import fcntl
@@ -24,14 +25,14 @@ LONG = "--block-size 64Ki --blocks 4 --timeout 50s --json"
 
 
 class Stream:
-    """One from `source` to standard output. Only what has been read there is taken from it."""
+    """A stream from a source to standard output. The test reads its output as it needs it."""
 
     def __init__(self, process):
         self.process = process
         self.out = process.stdout.fileno()
 
     def read(self, size):
-        """The next bytes; fewer at the end."""
+        """Reads `size` bytes, or fewer at the end of the stream."""
         data = b""
         while len(data) < size:
             ready, _, _ = select.select([self.out], [], [], DEADLINE)
@@ -43,7 +44,7 @@ class Stream:
         return data
 
     def rest(self, status=0):
-        """What comes until it has ended, and its summary."""
+        """Waits for the end of the stream. Returns the remaining bytes and the summary."""
         data = self.read(1 << 30)
         err = self.process.stderr.read()
         assert self.process.wait(DEADLINE) == status, err
@@ -52,7 +53,7 @@ class Stream:
 
 @pytest.fixture
 def from_stdin(start):
-    """A pipe."""
+    """The source is a pipe."""
     def begin(data, options=""):
         stream = Stream(start(f"stream - format=ci16_le {options} - {LONG}", stdin=-1))
         stream.process.stdin.write(data)
@@ -107,7 +108,7 @@ def from_zmq(start):
 
 @pytest.fixture
 def from_tcp(start, port):
-    """This command sends, and a relay keeps all that follows `data`."""
+    """Another process of the command sends. A relay passes on `data` and holds back everything after it."""
     server = socket.create_server(("127.0.0.1", 0))
     kept, come = [], threading.Event()
 
@@ -125,7 +126,7 @@ def from_tcp(start, port):
             taker.sendall(raw + data[:size])
             size -= len(data)
         unsent = array.array("i", [1])
-        while unsent[0] != 0:  # bytes that the other end's kernel does not have
+        while unsent[0] != 0:  # bytes that the kernel of the other end has not acknowledged
             fcntl.ioctl(taker, termios.TIOCOUTQ, unsent)
         come.set()
 
@@ -147,7 +148,7 @@ SOURCES = ["from_stdin", "from_socket", "from_fifo", "from_zmq", "from_tcp"]
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("source", SOURCES)
-def test_a_signal_ends_the_stream_after_all_samples_that_have_come(request, source, number):
+def test_a_signal_ends_the_stream_after_all_received_samples(request, source, number):
     stream = request.getfixturevalue(source)(DATA)
     first = stream.read(BLOCK)
     stream.process.send_signal(number)
@@ -158,13 +159,13 @@ def test_a_signal_ends_the_stream_after_all_samples_that_have_come(request, sour
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_a_duration_ends_the_stream_after_all_samples_that_have_come(request, source):
+def test_a_duration_ends_the_stream_after_all_received_samples(request, source):
     stream = request.getfixturevalue(source)(DATA, "--duration 3s")
     data, summary = stream.rest()
     assert data == DATA and summary["ended"] == "duration"
 
 
-def test_a_duration_does_not_wait_for_a_block_that_fills_for_minutes(start):
+def test_a_duration_does_not_wait_for_a_full_block(start):
     """At 100 samples per second a block of 64 KiB holds 164 seconds."""
     stream = Stream(start(f"stream - format=ci16_le rate=100 --duration 1s - {LONG}", stdin=-1))
     stream.process.stdin.write(DATA[:200])
@@ -181,7 +182,7 @@ def test_a_number_of_samples_is_exact(request, source):
 
 
 @pytest.mark.parametrize("source", [one for one in SOURCES if one != "from_tcp"])
-def test_a_slow_source_hands_out_a_part_of_a_block(request, source):
+def test_a_slow_source_delivers_a_part_of_a_block(request, source):
     stream = request.getfixturevalue(source)(DATA[:400])
     assert stream.read(400) == DATA[:400]
     stream.send(DATA[400:420])
@@ -190,8 +191,8 @@ def test_a_slow_source_hands_out_a_part_of_a_block(request, source):
     assert stream.rest()[0] == b""
 
 
-def test_a_slow_stream_arrives_behind_tcp(start, port, tmp_path):
-    """A pipe, sent to another process: neither end waits for a full block."""
+def test_a_slow_stream_over_tcp_does_not_wait_for_full_blocks(start, port, tmp_path):
+    """The source of the sender is a pipe. Neither end waits for a full block."""
     sends = start(f"stream - format=ci16_le tcp:127.0.0.1:{port} wait=50s", stdin=-1)
     stream = Stream(start(f"stream tcp:127.0.0.1:{port} wait=50s - --timeout 50s --json"))
     sends.stdin.write(DATA[:400])
@@ -201,8 +202,9 @@ def test_a_slow_stream_arrives_behind_tcp(start, port, tmp_path):
     assert stream.rest()[1]["ended"] == "eof"
 
 
-def test_a_part_that_its_checksum_does_not_verify_is_marked(from_tcp):
-    """At this end; the sender counts the block as not received."""
+def test_an_incomplete_block_with_a_checksum_is_delivered_by_the_receiver(from_tcp):
+    """The checksum covers the whole block, so the receiver marks the part as unverified. The sender counts
+    the block as not received."""
     stream = from_tcp(DATA, check="check=crc32c")
     first = stream.read(BLOCK)
     stream.process.send_signal(signal.SIGINT)
@@ -216,14 +218,14 @@ def test_a_loss_ends_the_stream_after_the_samples_before_it(from_zmq):
     assert data == DATA[:400] and summary["ended"] == "gap"
 
 
-def test_an_error_of_the_source_follows_what_came_before_it(from_zmq):
+def test_samples_before_an_error_of_the_source_are_delivered(from_zmq):
     stream = from_zmq(DATA[:400])
     stream.send(b"no sample")
     data, summary = stream.rest(status=1)
     assert data == DATA[:400] and summary["ended"] == "error" and "9 bytes" in summary["error"]["message"]
 
 
-def test_a_connection_that_breaks_in_a_block_has_its_first_part(from_tcp):
+def test_the_start_of_a_block_is_delivered_if_the_connection_breaks(from_tcp):
     stream = from_tcp(DATA)
     first = stream.read(BLOCK)
     stream.end()
@@ -231,7 +233,7 @@ def test_a_connection_that_breaks_in_a_block_has_its_first_part(from_tcp):
     assert first + data == DATA and summary["ended"] == "error"
 
 
-def test_the_last_part_of_a_sample_is_an_error_at_the_end_of_a_pipe_only(from_stdin):
+def test_an_incomplete_sample_is_an_error_only_at_the_end_of_a_pipe(from_stdin):
     stopped = from_stdin(DATA[:402])
     assert stopped.read(400) == DATA[:400]
     stopped.process.send_signal(signal.SIGINT)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Recordings in several files by the command."""
+"""The command writes recordings in several files (rotate_bytes=, rotate_time=)."""
 import array
 import fcntl
 import itertools
@@ -45,7 +45,7 @@ def test_each_part_verifies(iio, tmp_path):
     assert (samples, gaps) == (500_000, 1)
 
 
-def test_existing_parts_are_refused_and_only_files_have_parts(iio, tmp_path):
+def test_existing_parts_and_targets_that_are_not_files_are_refused(iio, tmp_path):
     (tmp_path / "x.0042.ci16").write_text("old")
     assert "overwrite=on" in iio("record sim: rate=0 x.ci16 rotate_bytes=1Mi --samples 1k", status=5).err
     assert (tmp_path / "x.0042.ci16").read_text() == "old"
@@ -55,7 +55,8 @@ def test_existing_parts_are_refused_and_only_files_have_parts(iio, tmp_path):
 
 
 def first_index(part):
-    """Which of the stream's samples the metadata say a part begins with, and whether they say that for certain."""
+    """Returns the sample index of a part's first sample by its metadata, and whether they mark it as
+    exact."""
     first = json.loads(part.read_text())["captures"][0]
     return first.get("core:global_index", 0), first.get("iio_stream:index_exact", True)
 
@@ -80,7 +81,7 @@ def test_after_a_kill_each_part_is_valid_or_recovers(iio, start, tmp_path, packa
         assert recovery["needed"] != finished
         assert iio("verify --pattern ramp --json", part.name).json["samples"] == recovery["samples"]
         data = part.with_suffix(".sigmf-data").read_bytes()
-        if data:  # the ramp says where it is from, and the metadata say the same
+        if data:  # the metadata have the same position as the ramp
             place = 2 * int.from_bytes(data[:8], "little")
             assert first_index(part) == (place, True)
             assert place == end or (place > end and unfinished)
@@ -89,21 +90,21 @@ def test_after_a_kill_each_part_is_valid_or_recovers(iio, start, tmp_path, packa
             unfinished.append(number)
     assert all(one["same"] for one in package(*(part for part in sorted(tmp_path.glob("k.*.sigmf-meta"))
                                                 if part.with_suffix(".sigmf-data").stat().st_size)))
-    # The one being written, the one being prepared, and those being closed.
+    # The unfinished parts are the part being written, the part being prepared, and parts being closed.
     assert len(unfinished) <= 6 and (not unfinished or unfinished[-1] == number)
 
 
 SLOW = ["strace", "-f", "-qq", "-e", "signal=none", "-o", "/dev/null", "-e", "trace=write,fsync,fdatasync", "-e",
-        "inject=write,fsync,fdatasync:delay_enter=100000"]  # a tenth of a second for each, one after another
+        "inject=write,fsync,fdatasync:delay_enter=100000"]  # each call takes a tenth of a second
 
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
 @pytest.mark.parametrize("words, part, journal", [
     ("k rotate_bytes=512Ki", 2, "there"), ("k rotate_time=50ms", 1, "there"), ("k rotate_bytes=512Ki", 2, "lost"),
     ("drop_at=120k drop=78 k rotate_bytes=512Ki", 1, "there"),
-    ("drop_at=131072 drop=78 k rotate_bytes=512Ki", 1, "there"),  # right at the seam
+    ("drop_at=131072 drop=78 k rotate_bytes=512Ki", 1, "there"),  # the loss is exactly between two parts
     ("drop_at=131072 drop=78 k rotate_bytes=512Ki", 1, "lost"), ("drop_at=0 drop=78 k rotate_bytes=512Ki", 0, "there")])
-def test_a_part_gets_no_sample_before_its_first_index_is_on_disk(iio, tmp_path, words, part, journal):
+def test_no_sample_of_a_part_is_written_before_its_first_index_is_on_disk(iio, tmp_path, words, part, journal):
     recorder = subprocess.Popen([*SLOW, COMMAND, "record", "sim:", "rate=0", *words.split(), "--block-size", "64Ki",
                                  "--bytes", "1Gi", "--quiet"], cwd=tmp_path, stdin=subprocess.DEVNULL)
     data = tmp_path / f"k.{part:04}.sigmf-data"
@@ -120,7 +121,7 @@ def test_a_part_gets_no_sample_before_its_first_index_is_on_disk(iio, tmp_path, 
     for meta in sorted(tmp_path.glob("k.*.sigmf-meta")):
         if journal == "lost":
             meta.with_suffix(".sigmf-data.journal").unlink(missing_ok=True)
-        assert iio("recover", meta.name, status=None).status in (0, 4)  # 4: a part may lack its end
+        assert iio("recover", meta.name, status=None).status in (0, 4)  # 4: samples at its end are missing
         written = meta.with_suffix(".sigmf-data").read_bytes()
         if not written:
             continue
@@ -131,7 +132,7 @@ def test_a_part_gets_no_sample_before_its_first_index_is_on_disk(iio, tmp_path, 
 
 
 def unlocked(data):
-    """Whether no recorder has that file any more."""
+    """Returns whether no recorder holds the lock of the file."""
     try:
         fcntl.flock(data, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -140,13 +141,13 @@ def unlocked(data):
 
 
 SLOW_CUT = ["strace", "-f", "-qq", "-e", "signal=none", "-o", "/dev/null", "-e", "trace=ftruncate", "-e",
-            "inject=ftruncate:delay_enter=60000000"]  # a part that is being closed stays as it is, for a minute
+            "inject=ftruncate:delay_enter=60000000"]  # closing a part takes a minute
 
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
 @pytest.mark.parametrize("next_journal", ["there", "lost"])
 @pytest.mark.parametrize("name", ["k.ci16", "k"])
-def test_samples_missing_before_a_later_part_are_counted_by_recover(iio, tmp_path, name, next_journal):
+def test_recover_counts_samples_that_are_missing_before_a_later_part(iio, tmp_path, name, next_journal):
     recorder = subprocess.Popen([*SLOW_CUT, COMMAND, "record", "sim:", "rate=200k", name, "rotate_bytes=512Ki",
                                  "--block-size", "64Ki", "--bytes", "1Gi", "--quiet"], cwd=tmp_path,
                                 stdin=subprocess.DEVNULL)
@@ -160,7 +161,7 @@ def test_samples_missing_before_a_later_part_are_counted_by_recover(iio, tmp_pat
         child, = pathlib.Path(f"/proc/{recorder.pid}/task/{recorder.pid}/children").read_text().split()
         os.kill(int(child), signal.SIGKILL)
     finally:
-        recorder.kill()  # strace would wait until the delay is over
+        recorder.kill()  # otherwise strace waits for the end of the delay
         recorder.wait(30)
     with first.open("rb") as data:
         while not unlocked(data):
@@ -170,7 +171,7 @@ def test_samples_missing_before_a_later_part_are_counted_by_recover(iio, tmp_pat
     if not journals[0].exists():
         pytest.skip("it was written through the page cache")
     assert first.stat().st_size >= 512 << 10
-    # The disk has not stored the last two blocks: they are a hole.
+    # A hole in place of the last two blocks simulates a disk that has not stored them.
     hole = subprocess.run(["fallocate", "-p", "-o", str(384 << 10), "-l", "1MiB", first], capture_output=True,
                           check=False)
     if hole.returncode != 0:
@@ -182,16 +183,16 @@ def test_samples_missing_before_a_later_part_are_counted_by_recover(iio, tmp_pat
     assert (done.json["samples"], done.json["missing_samples"]) == (98304, missing)
     assert done.json["next_part"] == f"k.0001{suffix}"
     assert "warning: k.0000" in done.err and "later parts of the recording follow: k.0001" in done.err
-    assert (f"{missing} samples are missing" if missing else "how many is not known") in done.err
+    assert (f"{missing} samples are missing" if missing else "unknown number of samples") in done.err
     last = not tmp_path.joinpath(f"k.0002{suffix}").exists() or \
         not tmp_path.joinpath(f"k.0002{suffix}").read_bytes().strip(b"\0")
-    if next_journal == "there" and last:  # nothing follows it: the part after it was only made ready
+    if next_journal == "there" and last:  # no samples follow: the next part was only prepared
         assert iio(f"recover k.0001{suffix} --json").json["missing_samples"] == 0
 
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
-def test_samples_missing_at_the_end_are_counted_by_the_files_own_journal(iio, tmp_path):
-    """It notes where the file is to end before the last write, which is padded to whole pages."""
+def test_recover_counts_samples_that_are_missing_at_the_end_of_a_recording(iio, tmp_path):
+    """The journal contains the length of the file before the last write, which is padded to whole pages."""
     words = "record sim: rate=0 pattern=ramp k --block-size 64Ki --samples 131073 --quiet".split()
     recorder = subprocess.Popen([*SLOW_CUT, COMMAND, *words], cwd=tmp_path, stdin=subprocess.DEVNULL)
     file = tmp_path / "k.sigmf-data"
@@ -222,17 +223,17 @@ def test_samples_missing_at_the_end_are_counted_by_the_files_own_journal(iio, tm
 
 @pytest.mark.parametrize("blocks", [2, 3])
 @pytest.mark.parametrize("words", ["x", "x.ci16"])
-def test_zeros_for_a_loss_that_is_longer_than_several_parts(iio, tmp_path, words, blocks):
-    # With two blocks the zeros took the one, the block after the loss the other, and both waited for a part that
-    # no one had asked for.
+def test_zero_fill_of_a_loss_that_is_longer_than_several_parts(iio, tmp_path, words, blocks):
+    # With two blocks this stream once hung. The zeros occupied one block and the samples after the loss the
+    # other. Both waited for the next part, which had not been requested.
     iio(f"record sim: rate=200k stall_at=30k stall_for=600ms {words} rotate_time=50ms --blocks {blocks}"
         " --block-size 16Ki --samples 200k --on-gap zero-fill")
     parts = sorted(tmp_path.glob("x.*.ci16" if "." in words else "x.*.sigmf-data"))
     assert all(part.stat().st_size <= 4 * 10_000 for part in parts)
-    data = array.array("Q", b"".join(part.read_bytes() for part in parts))  # with more losses on a machine that stalled
+    data = array.array("Q", b"".join(part.read_bytes() for part in parts))  # has more losses if the machine stalls
     assert all(word in (0, place) for place, word in enumerate(data))
     longest = max(len(list(same)) for zero, same in itertools.groupby(data, lambda word: word == 0) if zero)
-    assert longest > 5 * 10_000 // 2  # several parts
+    assert longest > 5 * 10_000 // 2  # more than one part
 
 
 @pytest.fixture(params=["tmpfs", "ext4"])
@@ -247,7 +248,7 @@ def small_disk(request, tmp_path):
         made = subprocess.run(["mkfs.ext4", "-q", "-O", "^has_journal", image], capture_output=True, check=False) \
             if shutil.which("mkfs.ext4") else None
         if made is None or made.returncode != 0:
-            pytest.skip("no ext4 can be made")
+            pytest.skip("an ext4 file system cannot be created")
         words = ["-o", "loop", image]
     mounted = subprocess.run(["mount", *words, place], capture_output=True, check=False)
     if mounted.returncode != 0:
@@ -257,7 +258,7 @@ def small_disk(request, tmp_path):
 
 
 @pytest.mark.parametrize("words", ["small/x", "small/x.ci16", "small/x engine=buffered", "small/x hash=end"])
-def test_parts_on_a_disk_that_gets_full_are_whole_and_counted(iio, small_disk, words):
+def test_parts_are_complete_and_counted_if_the_disk_becomes_full(iio, small_disk, words):
     summary = iio(f"record sim: rate=0 {words} rotate_bytes=512Ki --block-size 64Ki --json", status=5).json
     assert summary["error"]["errno"] in (28, 5), summary["error"]
     suffix = ".ci16" if ".ci16" in words else ".sigmf-data"
@@ -273,11 +274,11 @@ def test_parts_on_a_disk_that_gets_full_are_whole_and_counted(iio, small_disk, w
     assert summary["sinks"][0]["report"]["files"] == [
         str(path.relative_to(small_disk.parent)) for path in
         (parts if suffix == ".ci16" else [part.with_suffix(".sigmf-meta") for part in parts])]
-    for part in parts if suffix != ".ci16" else []:  # raw samples do not say where they are from
+    for part in parts if suffix != ".ci16" else []:  # raw samples have no position
         assert iio("verify --pattern ramp --json", part).json["ok"]
 
 
-def test_the_room_for_a_recording_is_checked_before_it_replaces_another(iio, small_disk):
+def test_free_space_is_checked_before_a_recording_is_replaced(iio, small_disk):
     error = iio("record sim: rate=0 small/x rotate_bytes=512Ki overwrite=on --block-size 64Ki --bytes 8Mi --json",
                 status=5).json["error"]
     assert error["name"] == "ENOSPC" and "8Mi needed" in error["message"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What --json prints is what docs/schema says."""
+"""The output of --json conforms to docs/schema."""
 import copy
 import sys
 
@@ -13,7 +13,7 @@ import schemas  # noqa: E402
 
 
 @pytest.mark.parametrize("name", sorted(schemas.SCHEMAS))
-def test_the_schemas_are_schemas(name):
+def test_the_schemas_are_valid_and_closed(name):
     jsonschema.Draft202012Validator.check_schema(schemas.SCHEMAS[name])
     assert schemas.SCHEMAS[name]["additionalProperties"] is False
 
@@ -36,11 +36,11 @@ def test_the_schemas_are_schemas(name):
     ("stream sim: rate=0 zmq:ipc://samples --bytes 1Mi", 0),
     ("bench sim: rate=0 --samples 1000", 0),
 ])
-def test_summaries(iio, command, status):
+def test_summaries_conform_to_the_schema(iio, command, status):
     schemas.check("summary", iio(command, "--json", status=status).json)
 
 
-def test_a_played_file(iio):
+def test_the_summary_of_play_conforms_to_the_schema(iio):
     iio("record sim: rate=0 a.ci16 --samples 1000")
     schemas.check("summary", iio("play a.ci16 null: --json").json)
 
@@ -49,17 +49,17 @@ def test_a_played_file(iio):
     "bench sim: rate=0 --sweep blocks=4..8 --samples 1000",
     "stream sim: rate=0 null: --and sim: rate=0 null: --samples 1000",
 ])
-def test_several_runs(iio, command):
+def test_several_runs_conform_to_the_schema(iio, command):
     schemas.check("bench", iio(command, "--json").json)
 
 
-def test_a_run_that_another_one_has_stopped(iio):
+def test_a_run_that_another_one_stops_conforms_to_the_schema(iio):
     runs = iio("stream sim: null: --and sim: rate=0 unplug_at=1000 null: --json", status=3).json
     assert runs["runs"][0]["ended"] == "stopped"
     schemas.check("bench", runs)
 
 
-def test_verdicts(iio, tmp_path):
+def test_the_output_of_verify_and_recover_conforms_to_the_schema(iio, tmp_path):
     iio("record sim: rate=0 a.ci16 --samples 1000")
     good = iio("verify a.ci16 --json").json
     schemas.check("verify", good)
@@ -73,7 +73,7 @@ def test_verdicts(iio, tmp_path):
     schemas.check("recover", iio("recover x.sigmf-meta --json").json)
 
 
-def test_info_and_doctor(iio):
+def test_the_output_of_info_and_doctor_conforms_to_the_schema(iio):
     schemas.check("info", iio("info --json").json)
     schemas.check("doctor", iio("doctor --json").json)
 

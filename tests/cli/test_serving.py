@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`iio-stream serve` on a machine that need not have a device: who may connect, and what a client may not do to it.
-Debian's clients of libiio are the judges in the lab (tests/vm/test_serve.py)."""
+"""`iio-stream serve` on a machine with or without a device: access control, and robustness against bad
+clients. tests/vm/test_serve.py tests it in the lab with Debian's clients of libiio."""
 import json
 import pathlib
 import random
@@ -22,7 +22,7 @@ from waiting import until  # noqa: E402
 
 
 class Server:
-    """One that listens at a free port of this machine."""
+    """A server that listens at a free port of this machine."""
 
     def __init__(self, start, *words, listen="127.0.0.1:0"):
         self.process = start("serve", "--listen", listen, "--json", *words, text=True)
@@ -54,7 +54,7 @@ def ask(client, line):
 
 
 def hung_up(client):
-    """Whatever it says before."""
+    """Waits until the server closes the connection, and ignores data before that."""
     try:
         while client.recv(65536):
             pass
@@ -63,7 +63,7 @@ def hung_up(client):
     return True
 
 
-def test_what_is_no_command_is_einval_and_the_connection_goes_on(server):
+def test_an_invalid_command_gives_einval_and_the_connection_stays_open(server):
     with server.client() as client:
         for line in ("BINARY", "ZPRINT", "nonsense", "READBUF", "OPEN a b c", "READ x y z w v u t"):
             assert ask(client, line) == b"-22\n", line
@@ -77,39 +77,39 @@ def test_what_is_no_command_is_einval_and_the_connection_goes_on(server):
 
 
 @pytest.mark.skipif(shutil.which("iio_info") is None, reason="libiio-utils is not installed")
-def test_iio_info_takes_the_context(server):
+def test_iio_info_can_read_the_context(server):
     done = subprocess.run(["iio_info", "-u", f"ip:127.0.0.1:{server.port}"], capture_output=True, text=True,
                           timeout=DEADLINE, check=False)
     assert done.returncode == 0 and "IIO context has" in done.stdout and done.stderr == ""
 
 
-def test_garbage_is_answered_or_sent_away(server):
+def test_the_server_survives_garbage(server):
     noise = random.Random(1)
     for length in (1, 100, 5000, 200_000):
         with server.client() as client:
             try:
                 client.sendall(noise.randbytes(length))
                 client.shutdown(socket.SHUT_WR)
-            except OSError:  # it has hung up meanwhile
+            except OSError:  # the server has closed the connection in the meantime
                 pass
             assert hung_up(client)
     with server.client() as client:
         assert ask(client, "HELP").startswith(b"Available commands")
 
 
-def test_a_line_without_an_end_is_cut_off(server):
+def test_a_line_that_is_too_long_closes_the_connection(server):
     with server.client() as client:
         client.sendall(b"READ " + b"x" * 5000)
         assert hung_up(client)
 
 
-def test_a_value_that_is_too_large_is_not_waited_for(server):
+def test_a_value_that_is_too_large_is_refused_at_once(server):
     with server.client() as client:
         assert ask(client, "WRITE iio:device0 name 99999999999") == b"-7\n"
         assert hung_up(client)
 
 
-def test_a_hundred_clients_come_and_go(server):
+def test_the_threads_of_a_hundred_clients_end_with_them(server):
     for _ in range(100):
         with server.client() as client:
             assert ask(client, "TIMEOUT 100") == b"0\n"
@@ -117,7 +117,7 @@ def test_a_hundred_clients_come_and_go(server):
     assert server.end()["connections"] == 100
 
 
-def test_one_client_too_many_is_turned_away(start):
+def test_a_client_beyond_the_limit_is_rejected(start):
     server = Server(start, "--clients", "3")
     clients = [server.client() for _ in range(3)]
     for client in clients:
@@ -134,7 +134,7 @@ def test_one_client_too_many_is_turned_away(start):
     assert stats["turned_away"] == 1 and stats["connections"] == 4
 
 
-def test_clients_that_are_idle_or_trickle_bytes_make_room(start):
+def test_idle_and_very_slow_clients_are_replaced_by_new_ones(start):
     server = Server(start, "--clients", "4")
     idle, stalled, trickling, busy = (server.client() for _ in range(4))
     assert ask(idle, "TIMEOUT 100") == b"0\n"
@@ -156,7 +156,7 @@ def test_clients_that_are_idle_or_trickle_bytes_make_room(start):
 
 
 def leave_descriptors(process, count):
-    """Lowers the process's limit until it can open only so many files more."""
+    """Lowers the limit of the process so that it can open only `count` more files."""
     used = {int(path.name) for path in pathlib.Path(f"/proc/{process.pid}/fd").iterdir()}
     free = [number for number in range(max(used) + count + 1) if number not in used]
     limit = free[count - 1] + 1
@@ -175,19 +175,19 @@ def test_without_a_free_descriptor_a_client_waits_until_another_one_leaves(start
     server = Server(start, "--clients", "64")
     first = server.client()
     assert is_answered(first)
-    leave_descriptors(server.process, 2)  # for one client more
+    leave_descriptors(server.process, 2)  # enough for one more client
     second, third, fourth = (server.client() for _ in range(3))
     begin = time.monotonic()
     assert is_answered(second)
     assert not is_answered(third, seconds=1.5) and is_answered(first)
     first.close()
-    assert third.makefile("rb").readline() == b"0\n"  # what it has asked before
+    assert third.makefile("rb").readline() == b"0\n"  # the answer to the earlier request
     pauses = (time.monotonic() - begin) / 0.5
     for client in (second, third, fourth):
         client.close()
     server.process.send_signal(signal.SIGINT)
     out, err = server.process.communicate(timeout=DEADLINE)
-    assert 1 <= json.loads(out)["descriptor_shortages"] <= pauses + 3  # it does not ask again and again
+    assert 1 <= json.loads(out)["descriptor_shortages"] <= pauses + 3  # no retries in a busy loop
     assert err.count("no file descriptor is left") == 1 and "ulimit -n" in err
 
 
@@ -201,14 +201,14 @@ def test_more_clients_than_descriptors_are_refused(iio):
     iio("serve", words, **limited(1024, 9000))  # the server raises the soft limit
 
 
-def test_by_default_only_this_machine_may_connect(start):
+def test_by_default_only_this_machine_can_connect(start):
     process = start("serve", "--listen", ":0", text=True)
     assert re.match(r"iio-stream: serve: listening at (127\.0\.0\.1|\[::1\]):\d+\n", process.stderr.readline())
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=DEADLINE)
 
 
-def test_ipv6(start):
+def test_the_server_accepts_ipv6_clients(start):
     if not socket.has_ipv6:
         pytest.skip("this machine has no IPv6")
     try:
@@ -221,7 +221,7 @@ def test_ipv6(start):
     server.end()
 
 
-def test_a_client_that_waits_does_not_keep_the_server(server):
+def test_a_connected_client_does_not_delay_the_end_of_the_server(server):
     with server.client() as client:
         assert ask(client, "TIMEOUT 100") == b"0\n"
         client.sendall(b"VERS")
@@ -229,13 +229,13 @@ def test_a_client_that_waits_does_not_keep_the_server(server):
 
 
 @pytest.mark.parametrize(("words", "status", "told"), [
-    ("--listen localhost:99999", 2, "is no address"),
-    ("--listen [::1]x", 2, "is no address"),
+    ("--listen localhost:99999", 2, "is not a valid address"),
+    ("--listen [::1]x", 2, "is not a valid address"),
     ("--allow hardwaregain", 2, "DEVICE/[CHANNEL/]NAME"),
     ("--memory 1x", 2, "memory"),
     ("--listen 203.0.113.7", 3, "203.0.113.7"),
 ])
-def test_what_cannot_be_is_an_error_at_once(iio, words, status, told):
+def test_invalid_options_are_errors_at_once(iio, words, status, told):
     assert told in iio("serve", words, "--duration 1s", status=status).err
 
 
@@ -244,11 +244,11 @@ def test_a_port_in_use_is_an_error(iio, server):
     assert "in use" in err and "--listen" in err
 
 
-def test_the_summary_has_its_schema(server):
+def test_the_summary_conforms_to_the_schema(server):
     import schemas
     schemas.check("serve", server.end())
 
 
-def test_a_way_to_send_that_does_not_exist(start):
+def test_an_unknown_send_method_is_refused(start):
     process = start("serve", "--send", "fast", text=True)
     assert (process.wait(timeout=30), process.stderr.read()) == (2, "iio-stream: serve: --send fast is not auto or copy\n")

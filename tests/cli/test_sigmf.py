@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""SigMF recordings by the command, and what SigMF's own package says about them."""
+"""The command writes SigMF recordings, and SigMF's own package accepts them."""
 import fcntl
 import json
 import pathlib
@@ -22,7 +22,7 @@ def metadata(path):
     return json.loads(path.read_text())
 
 
-def test_a_recording_verifies_and_its_samples_are_those_sent(iio, tmp_path):
+def test_a_recording_verifies_and_has_the_samples_of_the_source(iio, tmp_path):
     iio("record sim: rate=0 x.sigmf-meta --samples 100k")
     assert (tmp_path / "x.sigmf-data").read_bytes() == ramp(100_000)
     out = iio("verify --pattern ramp x.sigmf-meta").out
@@ -32,17 +32,17 @@ def test_a_recording_verifies_and_its_samples_are_those_sent(iio, tmp_path):
     assert verdict["recording"]["hash"] == "none"
 
 
-def test_no_raw_suffix_means_sigmf(iio, tmp_path):
+def test_a_name_without_a_raw_suffix_means_sigmf(iio, tmp_path):
     iio("record sim: rate=0 take1 --samples 1k")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["take1.sigmf-data", "take1.sigmf-meta"]
 
 
-def test_a_raw_suffix_is_not(iio, tmp_path):
+def test_a_raw_suffix_means_raw_samples(iio, tmp_path):
     iio("record sim: rate=0 take1.ci16 --samples 1k")
     assert [p.name for p in tmp_path.iterdir()] == ["take1.ci16"]
 
 
-def test_gaps_are_in_the_metadata_and_each_jump_is_in_one(iio, tmp_path):
+def test_gaps_are_in_the_metadata_at_the_right_samples(iio, tmp_path):
     iio("record sim: rate=0 drop_at=5000 drop=64 x.sigmf-meta --samples 20k")
     meta = metadata(tmp_path / "x.sigmf-meta")
     assert meta["captures"][1]["core:sample_start"] == 5000
@@ -53,7 +53,7 @@ def test_gaps_are_in_the_metadata_and_each_jump_is_in_one(iio, tmp_path):
         assert verdict["recording"]["gaps"] == {"certain": 1, "possible": 0, "lost_min": 64, "lost_max": 64}
 
 
-def test_a_jump_that_no_gap_reports_is_found(iio, tmp_path):
+def test_verify_detects_a_jump_that_is_not_in_a_gap(iio, tmp_path):
     iio("record sim: rate=0 drop_at=5000 drop=64 x.sigmf-meta --samples 20k")
     meta = metadata(tmp_path / "x.sigmf-meta")
     for change in ({"core:sample_start": 4000}, {"iio_stream:lost_max": 63, "iio_stream:lost_min": 63}):
@@ -89,7 +89,7 @@ def test_an_index_within_the_bounds_of_a_loss_is_valid(iio, tmp_path, most, inde
     assert iio("verify x.sigmf-meta --json", status=0 if valid else 5).json["ok"] == valid
 
 
-def test_lanes_of_several_channels_and_odd_widths_verify(iio):
+def test_recordings_of_several_channels_and_odd_widths_verify(iio):
     for number, words in enumerate(("channels=4", "format=ri16_be channels=3", "format=cf32_le pattern=tone",
                                     "format=le:s12/16>>0,le:s12/16>>0", "format=le:u24/32>>0")):
         pattern = "tone" if "tone" in words else "lanes"
@@ -98,8 +98,8 @@ def test_lanes_of_several_channels_and_odd_widths_verify(iio):
         iio(f"verify x{number}.sigmf-meta" + (" --pattern lanes" if pattern == "lanes" else ""))
 
 
-def test_formats_without_a_sigmf_datatype_are_converted_and_the_route_says_so(iio, tmp_path):
-    """The upper bits of a word, which is what the values are at full scale."""
+def test_formats_without_a_sigmf_datatype_are_converted_as_the_route_shows(iio, tmp_path):
+    """Values that are shifted in their word are stored in its upper bits, which keeps the full scale."""
     shifted = "format=le:s12/16>>4,le:s12/16>>4"
     summary = iio(f"stream sim: rate=0 {shifted} pattern=noise seed=7 x.sigmf-meta a.bin --samples 1k --json").json
     hop = summary["route"][1]
@@ -124,7 +124,7 @@ def test_every_scan_type_is_recorded(iio, tmp_path, formats, name, parts):
         iio(f"verify {meta.name}")
 
 
-def test_a_stated_conversion_takes_precedence(iio, tmp_path):
+def test_convert_takes_precedence_over_the_automatic_conversion(iio, tmp_path):
     iio("record sim: rate=0 format=le:s12/16>>4 x.sigmf-meta convert=rf32_le --samples 1k")
     assert metadata(tmp_path / "x.sigmf-meta")["global"]["core:datatype"] == "rf32_le"
 
@@ -143,7 +143,7 @@ def test_a_hash_is_written_or_added_and_checked(iio, tmp_path):
     assert not verdict["ok"] and verdict["recording"]["hash"] == "bad"
 
 
-def test_an_invalid_recording_is_reported_by_key_and_value(iio, tmp_path):
+def test_the_error_of_invalid_metadata_has_the_key_and_value(iio, tmp_path):
     iio("record sim: rate=0 x --samples 1k")
     meta = metadata(tmp_path / "x.sigmf-meta")
     meta["global"]["core:sample_rate"] = -1
@@ -153,7 +153,7 @@ def test_an_invalid_recording_is_reported_by_key_and_value(iio, tmp_path):
     assert not iio("verify nothing.sigmf-meta --json", status=5).json["ok"]
 
 
-def test_a_recording_is_a_source_like_any_other(iio, tmp_path):
+def test_a_recording_can_be_played_and_converted(iio, tmp_path):
     iio("record sim: rate=0 drop_at=700 drop=10 x.sigmf-meta --samples 5k")
     summary = iio("play x.sigmf-meta verify:ramp --json").json
     assert summary["gaps"]["lost_min"] == 10 and summary["samples"] == 5000
@@ -191,7 +191,7 @@ def test_sigmfs_own_package_accepts_every_kind_of_recording(iio, tmp_path, packa
 
 
 def recorder(start, tmp_path, words):
-    """A recording that has begun."""
+    """Starts a recording and waits for its metadata."""
     process = start(f"record sim: rate=0 drop_at=3000 drop=64 k.sigmf-meta {words}")
     deadline = time.monotonic() + 30
     while not (tmp_path / "k.sigmf-meta").exists():
@@ -201,7 +201,7 @@ def recorder(start, tmp_path, words):
 
 
 @pytest.mark.parametrize("seed", range(counts.KILLS))
-def test_after_a_kill_at_any_moment_recover_leaves_a_valid_recording(iio, start, tmp_path, seed):
+def test_recover_makes_a_valid_recording_after_a_kill_at_any_time(iio, start, tmp_path, seed):
     process = recorder(start, tmp_path, "--bytes 200Mi")
     time.sleep(random.Random(seed).choice((0, 0.003, 0.03, 0.3)) * random.Random(seed + 1).random())
     process.send_signal(signal.SIGKILL)
@@ -215,7 +215,7 @@ def test_after_a_kill_at_any_moment_recover_leaves_a_valid_recording(iio, start,
     verdict = iio("verify --pattern ramp k.sigmf-meta --json").json
     assert verdict["ok"] and verdict["samples"] == recovery["samples"]
     gaps = verdict["recording"]["gaps"]
-    if verdict["samples"] > 3000:  # reported as certain, or as possible if the journal had not got that far
+    if verdict["samples"] > 3000:  # certain, or possible if the journal did not contain the loss yet
         assert gaps["certain"] == 1 or (gaps["possible"] == 1 and gaps["lost_max"] is None)
     else:
         assert gaps["certain"] == 0
@@ -228,8 +228,9 @@ def test_after_a_kill_at_any_moment_recover_leaves_a_valid_recording(iio, start,
         assert data[before * 4:][:40000] == ramp(samples - before, 3064)[:40000]
 
 
-def test_recover_removes_what_a_kill_left_beside_a_whole_recording(iio, tmp_path):
-    """Killed while the metadata were being replaced again, as for a hash; a running program holds a lock."""
+def test_recover_removes_a_stale_metadata_file_of_a_complete_recording(iio, tmp_path):
+    """A kill while the metadata are replaced, for example to add a hash, leaves it. A running program holds
+    its lock."""
     iio("record sim: rate=0 k --samples 1k")
     stale = tmp_path / "k.sigmf-meta.new"
     with open(stale, "w") as file:
@@ -239,13 +240,13 @@ def test_recover_removes_what_a_kill_left_beside_a_whole_recording(iio, tmp_path
     iio("verify --pattern ramp k")
 
 
-def test_recover_has_nothing_to_do_for_a_whole_recording(iio):
+def test_recover_has_nothing_to_do_for_a_complete_recording(iio):
     iio("record sim: rate=0 x --samples 1k")
     assert "nothing to recover" in iio("recover x").out
     iio("recover nothing.sigmf-meta", status=5)
 
 
-def test_on_a_full_disk_the_metadata_say_how_much_was_written(iio, tmp_path):
+def test_a_recording_on_a_full_disk_is_valid_and_marked_as_interrupted(iio, tmp_path):
     small = tmp_path / "small"
     small.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", small],

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""SigMF archives: recordings inside a tar file, as tar, Python's tarfile and SigMF's own package write them."""
+"""SigMF archives are recordings in a tar file, as tar, Python's tarfile and SigMF's own package write
+them."""
 import json
 import subprocess
 import tarfile
@@ -14,7 +15,7 @@ SAMPLES = numpy.arange(4000, dtype="<i2").reshape(-1, 2)
 
 @pytest.fixture
 def pair(tmp_path):
-    """A recording in a folder of its own, for tar."""
+    """Writes a recording into its own folder, for tar."""
 
     def make(folder="rec", name="rec", **more):
         (tmp_path / folder).mkdir(parents=True, exist_ok=True)
@@ -36,7 +37,7 @@ def tar(tmp_path):
 
 @pytest.fixture
 def plays(iio, tmp_path):
-    """An archive gives the recording's samples, rate and frequency, by stream and by verify."""
+    """Checks that stream and verify find the samples, format and rate of the recording in an archive."""
 
     def check(archive="arch.sigmf", *words):
         (tmp_path / "out.bin").unlink(missing_ok=True)
@@ -51,7 +52,7 @@ def plays(iio, tmp_path):
 
 
 @pytest.mark.parametrize("options", ["", "overwrite=on", "rotate_bytes=4Ki"])
-def test_a_recording_does_not_take_the_name_of_an_archive(pair, tar, plays, iio, tmp_path, options):
+def test_a_recording_is_refused_if_its_name_is_that_of_an_archive(pair, tar, plays, iio, tmp_path, options):
     pair()
     tar("-cf", "arch.sigmf", "rec")
     refused = iio(f"record sim: arch.sigmf {options} --samples 100 --block-size 4Ki", status=2).err
@@ -77,7 +78,7 @@ def test_long_names_are_read(pair, tar, plays, form):
     plays()
 
 
-def test_the_samples_may_come_first_and_other_files_too(pair, tar, plays, tmp_path):
+def test_the_order_of_members_and_other_files_do_not_matter(pair, tar, plays, tmp_path):
     pair()
     (tmp_path / "rec" / "readme.txt").write_text("x" * 1000)
     tar("-cf", "arch.sigmf", "rec/readme.txt", "rec/rec.sigmf-data", "rec/rec.sigmf-meta")
@@ -85,7 +86,7 @@ def test_the_samples_may_come_first_and_other_files_too(pair, tar, plays, tmp_pa
 
 
 @pytest.mark.parametrize("again", ["rec/rec.sigmf-data", "./rec/rec.sigmf-data", "rec/rec.sigmf-meta", "rec"])
-def test_of_several_files_of_one_name_the_last_counts_as_for_tar(pair, tar, plays, tmp_path, again):
+def test_the_last_of_several_members_with_one_name_is_used(pair, tar, plays, tmp_path, again):
     pair()
     data, meta = tmp_path / "rec" / "rec.sigmf-data", tmp_path / "rec" / "rec.sigmf-meta"
     if "data" in again or again == "rec":
@@ -106,7 +107,7 @@ def test_the_frequency_is_kept(pair, tar, iio, tmp_path):
     assert copy["captures"][0]["core:frequency"] == 433.92e6
 
 
-def test_samples_in_an_archive_are_read_directly_or_the_route_says_why_not(pair, tar, plays):
+def test_samples_in_an_archive_are_read_directly_or_the_route_gives_a_reason(pair, tar, plays):
     pair()
     tar("-cf", "arch.sigmf", "rec")
     hop = plays()["route"][0]
@@ -115,14 +116,14 @@ def test_samples_in_an_archive_are_read_directly_or_the_route_says_why_not(pair,
     assert plays("arch.sigmf", "direct=off")["route"][0]["mechanism"] == "buffered"
 
 
-def test_an_archive_loops_without_a_seam(pair, tar, iio, tmp_path):
+def test_an_archive_loops_without_a_gap(pair, tar, iio, tmp_path):
     pair()
     tar("-cf", "arch.sigmf", "rec")
     iio("stream arch.sigmf loop=on out.bin --samples 7000 --block-size 4Ki")
     assert (tmp_path / "out.bin").read_bytes() == (SAMPLES.tobytes() * 4)[:7000 * 4]
 
 
-def test_the_hash_is_of_the_samples_in_it(pair, tar, iio, plays, tmp_path):
+def test_the_hash_of_the_samples_in_an_archive_is_checked(pair, tar, iio, plays, tmp_path):
     pair()
     iio("verify rec/rec.sigmf-meta --add-hash")
     tar("-cf", "arch.sigmf", "rec")
@@ -145,7 +146,7 @@ def test_an_archive_is_never_changed(pair, tar, iio, tmp_path):
 
 
 def test_an_archive_made_by_pythons_tarfile_is_read(pair, plays, tmp_path):
-    """sigmf-python makes them with tarfile, in pax format, without the folder's own entry."""
+    """sigmf-python makes archives with tarfile in pax format, without an entry for the folder."""
     pair()
     with tarfile.open(tmp_path / "arch.sigmf", "w", format=tarfile.PAX_FORMAT) as archive:
         for suffix in ("meta", "data"):
@@ -153,7 +154,7 @@ def test_an_archive_made_by_pythons_tarfile_is_read(pair, plays, tmp_path):
     plays()
 
 
-def test_a_pair_of_that_name_is_read_where_there_is_no_archive(pair, iio):
+def test_a_recording_is_read_if_there_is_no_archive_of_its_name(pair, iio):
     pair(".", "rec")
     assert iio("stream rec.sigmf null: --json").json["samples"] == len(SAMPLES)
 
@@ -185,7 +186,7 @@ def test_bad_archives_are_errors(pair, tar, iio, tmp_path):
 
 
 @pytest.mark.parametrize("size, status", [(64 << 20, 0), ((64 << 20) + 1, 5)])
-def test_metadata_of_more_than_64_mib_are_refused_wherever_they_are_read(iio, tmp_path, size, status):
+def test_every_reader_refuses_metadata_of_more_than_64_mib(iio, tmp_path, size, status):
     iio("record sim: rate=0 x --samples 1k")
     meta = tmp_path / "x.sigmf-meta"
     meta.write_text(meta.read_text().ljust(size))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Recordings of other programs: what deviates from SigMF plays with a warning, and `verify` fails on it."""
+"""Recordings of other programs that deviate from SigMF can be played with a warning, and `verify` fails."""
 import json
 
 import pytest
@@ -7,7 +7,7 @@ import pytest
 
 def write(folder, name, captures=({"core:sample_start": 0},), annotations=(), data=bytes(range(200)) * 20, dataset="",
           **top):
-    """A recording of 1000 samples of ci16 at 1 MS/s, unless the keywords say otherwise."""
+    """Writes a recording. The default is 1000 samples of ci16 at 1 MS/s."""
     base = {"core:datatype": "ci16_le", "core:sample_rate": 1e6, "core:version": "1.0.0"}
     base |= {key.replace("__", ":"): value for key, value in top.items()}
     (folder / f"{name}.sigmf-meta").write_text(json.dumps(
@@ -40,7 +40,7 @@ DEVIATIONS = {
     "unsorted captures": (lambda m: m["captures"].insert(0, {"core:sample_start": 9}), "captures[1]"),
     "index that steps back": (lambda m: m.update(captures=[{"core:sample_start": 0, "core:global_index": 500},
                                                            {"core:sample_start": 100, "core:global_index": 599}]),
-                              "captures[1]: core:global_index = 599 does not go on from the capture before"),
+                              "captures[1]: core:global_index = 599 does not continue the previous capture"),
     "index below the sample's place": (lambda m: m["captures"][0].update({"core:sample_start": 100,
                                                                           "core:global_index": 50}),
                                        "captures[0]: core:global_index = 50 is less than core:sample_start"),
@@ -56,7 +56,7 @@ DEVIATIONS = {
 }
 
 
-def test_a_rate_that_the_metadata_contradict_takes_precedence_with_a_warning(iio, tmp_path):
+def test_rate_takes_precedence_over_the_metadata_with_a_warning(iio, tmp_path):
     write(tmp_path, "a")
     result = iio("stream a.sigmf-meta rate=2M null: --json")
     assert result.json["sample_rate"] == 2e6
@@ -67,7 +67,7 @@ def test_a_rate_that_the_metadata_contradict_takes_precedence_with_a_warning(iio
 
 
 @pytest.mark.parametrize("start, named", [(999, ""), (1000, "1, at 1000"), (5000, "1, at 5000")])
-def test_the_route_names_a_capture_that_no_sample_has(iio, tmp_path, start, named):
+def test_the_route_names_a_capture_after_the_last_sample(iio, tmp_path, start, named):
     write(tmp_path, "a", captures=[{"core:sample_start": 0}, {"core:sample_start": start, "core:frequency": 1e8}])
     route = json.dumps(iio("stream a.sigmf-meta b.sigmf-meta --json").json["route"])
     copied = json.loads((tmp_path / "b.sigmf-meta").read_text())["captures"]
@@ -76,7 +76,7 @@ def test_the_route_names_a_capture_that_no_sample_has(iio, tmp_path, start, name
 
 
 @pytest.mark.parametrize("change, words", DEVIATIONS.values(), ids=DEVIATIONS)
-def test_a_deviation_that_does_not_change_the_samples_plays_with_one_warning(iio, tmp_path, change, words):
+def test_a_recording_with_a_harmless_deviation_plays_with_one_warning(iio, tmp_path, change, words):
     data = write(tmp_path, "a")
     edited(tmp_path, change)
     played = iio("stream a.sigmf-meta out.ci16")
@@ -118,13 +118,13 @@ def test_a_byte_order_of_single_bytes_is_ignored(iio, tmp_path):
 @pytest.mark.parametrize("time, utc", [
     ("2024-03-01T10:20:30", "2024-03-01T10:20:30Z"), ("2024-03-01 10:20:30.5z", "2024-03-01T10:20:30.5Z"),
     ("2024-03-01T00:20:30+01:00", "2024-02-29T23:20:30Z"), ("2024-03-01T10:20:30-0930", "2024-03-01T19:50:30Z")])
-def test_a_time_of_another_form_is_read_as_utc(iio, tmp_path, time, utc):
+def test_a_nonstandard_time_is_converted_to_utc(iio, tmp_path, time, utc):
     write(tmp_path, "a", captures=[{"core:sample_start": 0, "core:datetime": time}])
     iio("stream a.sigmf-meta b.sigmf-meta")
     assert json.loads((tmp_path / "b.sigmf-meta").read_text())["captures"][0]["core:datetime"] == utc
 
 
-def test_what_is_unsorted_is_read_in_order(iio, tmp_path):
+def test_unsorted_captures_and_annotations_are_sorted(iio, tmp_path):
     starts = [(0, 1e6), (300, 3e6), (700, 2e6)]
     captures = [{"core:sample_start": at, "core:frequency": hertz} for at, hertz in starts]
     annotations = [{"core:sample_start": at, "core:sample_count": 5} for at in (10, 350, 900)]
@@ -138,8 +138,8 @@ def test_what_is_unsorted_is_read_in_order(iio, tmp_path):
 
 
 @pytest.mark.parametrize("key, place", [("core:header_bytes", "captures[0]"), ("core:trailing_bytes", "global")])
-def test_bytes_beside_the_samples_need_the_name_of_a_dataset(iio, tmp_path, key, place):
-    """They are left out in any case."""
+def test_header_and_trailing_bytes_without_a_dataset_are_a_deviation(iio, tmp_path, key, place):
+    """The bytes are skipped nevertheless."""
     data = write(tmp_path, "a")
     edited(tmp_path, lambda m: (m["captures"][0] if "header" in key else m["global"]).update({key: 40}))
     played = iio("stream a.sigmf-meta out.ci16")
@@ -164,8 +164,9 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_what_rfc_8259_does_not_allow_plays_with_one_warning_and_fails_verify(iio, tmp_path, name):
-    """Section 8.1: no byte order mark. Section 4: the names within an object should be unique."""
+def test_deviations_from_rfc_8259_play_with_one_warning_and_fail_verify(iio, tmp_path, name):
+    """Section 8.1 forbids a byte order mark. Section 4 says that the names within an object should be
+    unique."""
     change, words, rate = TEXTS[name]
     data = write(tmp_path, "a")
     path = tmp_path / "a.sigmf-meta"
@@ -178,7 +179,7 @@ def test_what_rfc_8259_does_not_allow_plays_with_one_warning_and_fails_verify(ii
     assert words in iio("verify a.sigmf-meta", status=5).err
 
 
-def test_the_same_name_in_two_objects_is_no_deviation(iio, tmp_path):
+def test_the_same_key_in_two_objects_is_not_a_deviation(iio, tmp_path):
     write(tmp_path, "a", captures=[{"core:sample_start": 0, "core:frequency": 1e6},
                                    {"core:sample_start": 10, "core:frequency": 2e6}])
     iio("verify a.sigmf-meta")
@@ -187,9 +188,10 @@ def test_the_same_name_in_two_objects_is_no_deviation(iio, tmp_path):
 
 @pytest.mark.parametrize("direct", ["auto", "off"])
 @pytest.mark.parametrize("rounds", [1, 3])
-def test_headers_between_the_samples_and_trailing_bytes_are_left_out(iio, tmp_path, direct, rounds):
-    """SigMF's own example of core:header_bytes: 500 samples of cu8 after 4 bytes, and after 4 more the others; here
-    with 1500 others, 6 bytes at the end, and a size that no disk is aligned to."""
+def test_headers_between_samples_and_trailing_bytes_are_skipped(iio, tmp_path, direct, rounds):
+    """The recording is SigMF's example of core:header_bytes: 4 bytes, 500 samples of cu8, 4 bytes, and
+    further samples. It has 1500 further samples and 6 bytes at the end, and its size is not aligned for
+    direct I/O."""
     first, second = bytes(range(250)) * 4, bytes(range(7, 257 - 6)) * 12
     data = b"HEAD" + first + b"head" + second + b"footer"
     write(tmp_path, "a", core__datatype="cu8", core__dataset="a.dat", dataset="a.dat", data=data,
@@ -203,16 +205,16 @@ def test_headers_between_the_samples_and_trailing_bytes_are_left_out(iio, tmp_pa
     assert iio("verify a.sigmf-meta --json").json["samples"] == samples
 
 
-def test_headers_that_the_file_is_too_short_for_are_refused(iio, tmp_path):
+def test_a_header_that_is_longer_than_the_file_is_refused(iio, tmp_path):
     write(tmp_path, "a", captures=[{"core:sample_start": 0, "core:header_bytes": 5000}])
     err = iio("stream a.sigmf-meta null:", status=5).err
     assert "4000 bytes are too few" in err and "header of 5000 bytes before sample 0" in err
 
 
-def test_metadata_without_samples_are_explained(iio, tmp_path):
+def test_the_error_of_missing_samples_names_core_metadata_only(iio, tmp_path):
     data = write(tmp_path, "a", core__metadata_only=True)
     assert (tmp_path / "a.sigmf-data").read_bytes() == data
-    iio("stream a.sigmf-meta null:")  # the samples are there
+    iio("stream a.sigmf-meta null:")  # succeeds because the samples exist
     (tmp_path / "a.sigmf-data").unlink()
     for command in ("stream a.sigmf-meta null:", "verify a.sigmf-meta"):
         err = iio(command, status=5).err
@@ -226,9 +228,9 @@ def test_metadata_without_samples_are_explained(iio, tmp_path):
     (lambda m: m["captures"][0].update({"core:header_bytes": "few"}), 'core:header_bytes = "few"'),
     (lambda m: m["global"].update({"core:dataset": "../x"}), 'core:dataset = "../x"'),
     (lambda m: m["global"].update({"core:extensions": [
-        {"name": "packed", "version": "1.0.0", "optional": False}]}), "'packed' is needed for reading"),
+        {"name": "packed", "version": "1.0.0", "optional": False}]}), "'packed' is required for reading"),
 ])
-def test_metadata_that_do_not_say_how_to_read_the_samples_are_refused(iio, tmp_path, change, words):
+def test_metadata_without_a_usable_format_are_refused(iio, tmp_path, change, words):
     data = write(tmp_path, "a")
     edited(tmp_path, change)
     err = iio("stream a.sigmf-meta null:", status=5).err
@@ -237,12 +239,12 @@ def test_metadata_that_do_not_say_how_to_read_the_samples_are_refused(iio, tmp_p
     assert (tmp_path / "out.ci16").read_bytes() == data
 
 
-def test_a_stated_format_takes_precedence_with_a_warning(iio, tmp_path):
+def test_format_takes_precedence_over_the_metadata_with_a_warning(iio, tmp_path):
     data = write(tmp_path, "a", core__num_channels=2)
     played = iio("stream a.sigmf-meta format=cf32_le rate=5M out.bin --json")
     assert (tmp_path / "out.bin").read_bytes() == data
     assert (played.json["sample_format"], played.json["sample_rate"]) == ("cf32_le", 5e6)
-    assert played.json["samples"] == len(data) // 16  # two pairs, as the recording has
+    assert played.json["samples"] == len(data) // 16  # two I/Q pairs, as in the recording
     warning, other = warnings_of(played)
     assert "format=cf32_le" in warning and "ci16_le" in warning
     assert "rate=5M" in other

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Disks that are slow to store what they were given, or fail to, under strace."""
+"""Disks that store data slowly, or fail to store them. strace simulates them."""
 import json
 import re
 import shutil
@@ -13,7 +13,7 @@ SAMPLES = 200_000  # of two channels, 16 bits each
 pytestmark = pytest.mark.skipif(
     shutil.which("strace") is None or
     subprocess.run(["strace", "-qq", "-o", "/dev/null", "true"], capture_output=True, check=False).returncode != 0,
-    reason="strace is not installed, or may not trace here")
+    reason="strace is not installed, or cannot trace here")
 
 
 def under_strace(trace, inject, *words):
@@ -34,7 +34,7 @@ WAYS = ("", "sync=64Ki", "rotate_time=100ms", "hash=end", "convert=cf32_le", "di
 
 @pytest.fixture(scope="module")
 def recordings(tmp_path_factory):
-    """One of each way, with its folder. They wait for 5 to 15 s each, all at the same time."""
+    """Starts a recording with each set of options. They run at the same time and wait for 5 to 15 s each."""
     running = {}
     for options in WAYS:
         folder = tmp_path_factory.mktemp("slow")
@@ -48,7 +48,7 @@ def recordings(tmp_path_factory):
 
 @pytest.mark.parametrize("options", WAYS)
 def test_an_fsync_that_takes_longer_than_the_timeout_does_not_end_a_recording(recordings, options):
-    """The timeout of this stream is a second and two blocks."""
+    """The timeout of this stream is one second plus the time of two blocks."""
     folder, process = recordings[options]
     out, err = process.communicate(timeout=DEADLINE)
     assert process.returncode == 0, err.decode()
@@ -61,7 +61,7 @@ def test_an_fsync_that_takes_longer_than_the_timeout_does_not_end_a_recording(re
     assert len(stored) == SAMPLES * (8 if "convert" in options else 4)
 
 
-def test_the_data_are_on_the_disk_before_the_metadata_say_complete(tmp_path):
+def test_data_are_synced_before_the_metadata_say_complete(tmp_path):
     done = recorded(tmp_path, "fdatasync:delay_enter=1", "a.sigmf-meta")
     assert done.returncode == 0, done.stderr.decode()
     calls = (tmp_path / "trace").read_text().splitlines()
@@ -76,7 +76,7 @@ def test_sync_none_does_not_wait_for_the_disk(tmp_path):
     assert not re.search(r"fdatasync\(\d+<.*a\.ci16>\)", (tmp_path / "trace").read_text())
 
 
-def test_data_that_the_disk_cannot_store_are_an_error_and_not_complete(tmp_path):
+def test_a_recording_whose_sync_fails_is_an_error_and_not_complete(tmp_path):
     done = recorded(tmp_path, "fdatasync:error=EIO", "a.sigmf-meta")
     assert done.returncode == 5, done.stderr.decode()
     error = json.loads(done.stdout)["error"]

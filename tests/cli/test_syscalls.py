@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""System calls that fail, or are interrupted, under strace: in the manner of SQLite the first, the second, ….
+"""System calls that fail or are interrupted. strace makes the first call fail, then the second, and so on,
+like the tests of SQLite.
 
-No crash, no hang, and whatever is in the file is the beginning of the samples.
+The command must not crash or hang, and the file must contain the first samples.
 """
 import re
 import shutil
@@ -16,8 +17,8 @@ from waiting import until
 SIZE = 256 << 10
 RAMP = struct.pack(f"<{SIZE // 8}Q", *range(SIZE // 8))
 ENGINES = ["buffered", "libaio", "io_uring"]
-MOST = 40  # of one call; nearly all have been made by then
-STATUSES = {0, 1, 2, 3, 5, 127}  # 127 is the dynamic linker's
+MOST = 40  # injected failures of one call at most; nearly all uses of a call come earlier
+STATUSES = {0, 1, 2, 3, 5, 127}  # 127: the dynamic linker failed
 
 pytestmark = pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 
@@ -27,7 +28,8 @@ def allowed():
 
 
 def record(folder, engine, inject):
-    """One recording; its status, what it said, how many calls were tampered with, and the file's bytes."""
+    """Makes a recording. Returns the finished process, the number of injected failures, and the bytes of the
+    file."""
     file, trace = folder / "a.ci16", folder / "trace"
     file.unlink(missing_ok=True)
     done = subprocess.run(
@@ -40,7 +42,8 @@ def record(folder, engine, inject):
 
 
 def is_beginning(data):
-    """Samples, and after them at most what was allocated and not written yet."""
+    """Returns whether the data are the first samples, followed at most by allocated space that was not
+    written yet."""
     same = next((n for n in range(0, min(len(data), SIZE), 8) if data[n:n + 8] != RAMP[n:n + 8]),
                 min(len(data), SIZE))
     return not data[same:].strip(b"\0")
@@ -49,9 +52,9 @@ def is_beginning(data):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("call,error", [("openat", "EMFILE"), ("eventfd2", "EMFILE"), ("clone3", "EAGAIN"),
                                         ("poll", "ENOMEM"), ("ftruncate", "EIO")])
-def test_each_call_may_fail(tmp_path, engine, call, error):
+def test_a_failure_of_any_call_leaves_a_valid_beginning(tmp_path, engine, call, error):
     if not allowed():
-        pytest.skip("strace may not trace here")
+        pytest.skip("strace cannot trace here")
     for k in range(1, MOST):
         done, tampered, data = record(tmp_path, engine, f"{call}:error={error}:when={k}")
         told = f"{call} {k}: {done.returncode}\n{done.stderr.decode(errors='replace')}"
@@ -67,9 +70,9 @@ def test_each_call_may_fail(tmp_path, engine, call, error):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_interrupted_calls_change_nothing(tmp_path, engine):
+def test_interrupted_calls_are_retried(tmp_path, engine):
     if not allowed():
-        pytest.skip("strace may not trace here")
+        pytest.skip("strace cannot trace here")
     calls = "poll,pwrite64,io_getevents,io_uring_enter,fsync,fallocate,ftruncate"
     done, tampered, data = record(tmp_path, engine, f"{calls}:error=EINTR:when=1+2")
     assert done.returncode == 0, done.stderr
@@ -81,9 +84,9 @@ def parts(folder):
 
 
 def test_a_recording_whose_journal_cannot_be_removed_is_not_a_success(tmp_path, iio, start):
-    """With the journal next to it each reader takes it for interrupted."""
+    """Every reader treats a recording with a journal as interrupted."""
     if not allowed():
-        pytest.skip("strace may not trace here")
+        pytest.skip("strace cannot trace here")
     journal = tmp_path / "a.sigmf-data.journal"
     recording = start("record sim: rate=1M a.sigmf-meta")
     until(journal.exists, "the journal")
@@ -99,10 +102,10 @@ def test_a_recording_whose_journal_cannot_be_removed_is_not_a_success(tmp_path, 
     iio("verify --pattern ramp a.sigmf-meta")
 
 
-def test_each_unlink_of_a_recording_that_replaces_a_longer_one_may_fail(tmp_path, iio):
-    """With a stale part after it, it would be taken for a longer one."""
+def test_a_failure_to_remove_an_old_part_is_an_error(tmp_path, iio):
+    """A stale part after the new ones would make the recording look longer."""
     if not allowed():
-        pytest.skip("strace may not trace here")
+        pytest.skip("strace cannot trace here")
     words = "stream sim: rate=0 a overwrite=on rotate_bytes=64Ki --block-size 16Ki --timeout 2s --bytes"
     trace = tmp_path / "trace"
     for k in range(1, MOST):

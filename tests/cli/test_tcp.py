@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Streams from one process to another over TCP."""
+"""Streams over TCP from one process of the command to another."""
 import contextlib
 import json
 import re
@@ -15,7 +15,7 @@ from waiting import until
 
 @pytest.mark.parametrize("giver, taker", [("", "wait=20s"), ("bind=off wait=20s", "bind=on"),
                                           ("check=crc32c", "wait=20s check=crc32c")])
-def test_what_arrives_is_what_was_sent(start, port, tmp_path, giver, taker):
+def test_the_receiver_gets_all_samples_of_the_sender(start, port, tmp_path, giver, taker):
     receives = start(f"record tcp:127.0.0.1:{port} {taker} x.sigmf-meta --json {LONG}")
     sends = start(f"stream sim: rate=0 tcp:127.0.0.1:{port} {giver} --samples 3M --json {LONG}")
     sent, got = json.loads(finished(sends)), json.loads(finished(receives))
@@ -26,7 +26,7 @@ def test_what_arrives_is_what_was_sent(start, port, tmp_path, giver, taker):
     assert sent["route"][-1]["mechanism"] == got["route"][0]["mechanism"] == "tcp"
 
 
-def test_format_and_rate_come_along(iio, start, port, tmp_path):
+def test_format_and_rate_are_transferred(iio, start, port, tmp_path):
     receives = start(f"record tcp:127.0.0.1:{port} wait=20s x.sigmf-meta {LONG}")
     sends = start(f"stream sim: rate=250k pattern=tone channels=a,b,c,d convert=cf32_le tcp:127.0.0.1:{port}"
                   f" --samples 50k {LONG}")
@@ -39,14 +39,14 @@ def test_format_and_rate_come_along(iio, start, port, tmp_path):
     assert (tmp_path / "x.sigmf-data").read_bytes() == (tmp_path / "y.sigmf-data").read_bytes()
 
 
-def test_the_senders_own_loss_is_reported_at_the_other_end(start, port):
+def test_a_loss_of_the_sender_is_reported_by_the_receiver(start, port):
     receives = start(f"stream tcp:127.0.0.1:{port} wait=20s verify:ramp --json {LONG}")
     sends = start(f"stream sim: rate=1M drop_at=100k tcp:127.0.0.1:{port} --samples 500k --json {LONG}")
     sent, got = json.loads(finished(sends)), json.loads(finished(receives))
     assert got["gaps"]["lost_min"] == got["gaps"]["lost_max"] == sent["gaps"]["lost_min"] > 0
 
 
-def test_blocks_without_room_are_counted_at_both_ends(start, port):
+def test_dropped_blocks_are_counted_at_both_ends(start, port):
     sends = start(f"stream sim: rate=4M tcp:127.0.0.1:{port} on-full=drop hold=2 --duration 3s --json {LONG}")
     receives = start(f"stream tcp:127.0.0.1:{port} wait=20s null: rate=1M --json --blocks 4 {LONG}")
     sent, got = json.loads(finished(sends)), json.loads(finished(receives))
@@ -57,8 +57,8 @@ def test_blocks_without_room_are_counted_at_both_ends(start, port):
     assert got["gaps"]["lost_min"] == got["gaps"]["lost_max"] == sink["dropped_samples"]
 
 
-def test_a_receiver_outlives_its_connections(start, port, tmp_path):
-    """Through a relay that cuts every connection after some bytes."""
+def test_a_stream_survives_broken_connections(start, port, tmp_path):
+    """A relay between the two ends closes each connection after some bytes."""
     receives = start(f"record tcp:127.0.0.1:{port} bind=on reconnect=20s x.sigmf-meta --json {LONG}")
     relay = socket.create_server(("127.0.0.1", 0))
     relay.settimeout(DEADLINE)
@@ -103,7 +103,7 @@ def test_another_sender_continues_after_a_gap(start, port):
     assert got["gaps"]["certain"] == 1 and got["gaps"]["lost_max"] is None
 
 
-def test_a_sender_that_is_killed_ends_the_stream_with_its_name(start, port):
+def test_the_error_of_a_killed_sender_names_its_address(start, port):
     sends = start(f"stream sim: rate=1M tcp:127.0.0.1:{port} {LONG}")
     receives = start(f"record tcp:127.0.0.1:{port} wait=20s x.sigmf-meta {LONG}")
     time.sleep(1)
@@ -113,7 +113,8 @@ def test_a_sender_that_is_killed_ends_the_stream_with_its_name(start, port):
 
 
 def deserted(start, port, tmp_path):
-    """A sender that has sent all but what a receiver had room for, and has waited longer than --timeout for its return."""
+    """Returns a sender whose receiver was killed. The sender has no more samples to read, and has waited for
+    another receiver for longer than --timeout."""
     sends = start(f"stream sim: rate=0 tcp:127.0.0.1:{port} reconnect=50s --samples 500k --block-size 64Ki"
                   " --timeout 1s --events log --json")
     first = start(f"stream tcp:127.0.0.1:{port} wait=20s null: rate=100k {LONG}")
@@ -134,26 +135,27 @@ def test_the_end_of_a_stream_waits_for_a_receiver_that_comes_back(start, port, t
     assert 0 < len(data) == 4 * got["samples"] < 2_000_000 and ramp(500_000).endswith(data)
 
 
-def test_a_user_who_stops_it_does_not_wait_for_a_receiver_that_is_gone(start, port, tmp_path):
+def test_a_signal_ends_the_wait_for_a_receiver_that_is_gone(start, port, tmp_path):
     sends = deserted(start, port, tmp_path)
     sends.terminate()
     assert sends.wait(20) == 3
 
 
 @pytest.mark.parametrize("words, status, says", [
-    ("stream sim: tcp:localhost", 2, "is no address"), ("stream sim: tcp:", 2, "is no address"),
+    ("stream sim: tcp:localhost", 2, "is not a valid address"),
+    ("stream sim: tcp:", 2, "is not a valid address"),
     ("stream sim: tcp://127.0.0.1:5000", 2, "zmq:tcp://"), ("stream tcp:*:5000 null:", 2, "bind=on"),
     ("stream tcp:127.0.0.1:1 null:", 3, "wait= waits for it"),
-    ("stream sim: tcp:127.0.0.1:0 wait=200ms", 3, "none came"),
-    ("stream tcp:127.0.0.1:0 bind=on wait=200ms null:", 3, "none came"),
+    ("stream sim: tcp:127.0.0.1:0 wait=200ms", 3, "none connected"),
+    ("stream tcp:127.0.0.1:0 bind=on wait=200ms null:", 3, "none connected"),
     ("stream sim: tcp:127.0.0.1:1 bind=off wait=300ms", 3, "refused")])
-def test_mistakes_and_absent_peers(iio, words, status, says):
+def test_invalid_addresses_and_absent_peers_are_errors(iio, words, status, says):
     begun = time.monotonic()
     assert says in iio(words, status=status).err
     assert time.monotonic() - begun < 10
 
 
-def test_a_waiting_end_can_be_stopped(start, port):
+def test_a_signal_ends_a_sender_that_waits_for_a_receiver(start, port):
     sends = start(f"stream sim: tcp:127.0.0.1:{port}")
     time.sleep(0.5)
     sends.terminate()
@@ -161,8 +163,9 @@ def test_a_waiting_end_can_be_stopped(start, port):
 
 
 @pytest.mark.parametrize("words, status", [("wait=300ms", 3), ("", 0)])
-def test_a_stream_whose_receiver_never_comes_leaves_the_files_as_they_were(iio, start, port, tmp_path, words, status):
-    """With a deadline, and stopped by a signal: overwrite=on replaces a file only when every endpoint is ready."""
+def test_files_are_unchanged_if_the_receiver_never_connects(iio, start, port, tmp_path, words, status):
+    """A deadline or a signal ends the wait. overwrite=on replaces a file only when every endpoint is
+    ready."""
     iio("record sim: rate=1M old.sigmf-meta --samples 1000")
     iio("record sim: rate=1M old.wav --samples 1000")
     iio("record sim: rate=1M parts rotate_bytes=2Ki --samples 2000 --block-size 1Ki")
@@ -178,7 +181,7 @@ def test_a_stream_whose_receiver_never_comes_leaves_the_files_as_they_were(iio, 
 
 
 @pytest.mark.parametrize("engine", ["engine=auto", "engine=buffered"])
-def test_a_file_is_replaced_when_the_receiver_has_come(iio, start, port, tmp_path, engine):
+def test_a_file_is_replaced_when_the_receiver_has_connected(iio, start, port, tmp_path, engine):
     iio("record sim: rate=1M x.sigmf-meta --samples 1000")
     sends = start(f"stream sim: rate=0 x.sigmf-meta overwrite=on {engine} tcp:127.0.0.1:{port} --samples 100k"
                   f" --events log {LONG}")

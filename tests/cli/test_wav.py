@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""WAV files, as sox, libsndfile (soundfile), Python's wave and programs for SDR write them."""
+"""WAV files of sox, libsndfile (soundfile), Python's module wave, and SDR programs."""
 import json
 import os
 import shutil
@@ -33,13 +33,14 @@ def riff(*chunks, name=b"RIFF", size=None):
 
 
 def auxi(start=(2024, 3, 5, 1, 10, 20, 30, 123), hertz=433_920_000):
-    """SpectraVue's: two SYSTEMTIMEs (year, month, weekday, day, hour, minute, second, ms), then frequencies."""
+    """SpectraVue's chunk: two SYSTEMTIMEs (year, month, weekday, day, hour, minute, second, ms), then
+    frequencies."""
     return chunk(b"auxi", struct.pack("<8H8H9I96x", *start, *([0] * 8), hertz, RATE, *([0] * 7)))
 
 
 @pytest.fixture
 def played(iio, tmp_path):
-    """The summary of a stream from a file, and the samples that came."""
+    """Streams a file. Returns the summary and the samples."""
 
     def play(source, *words):
         (tmp_path / "out.bin").unlink(missing_ok=True)
@@ -64,7 +65,7 @@ def test_format_and_rate_come_from_the_header(iq, played, words):
     assert samples == PAIRS.tobytes()
 
 
-def test_the_header_is_not_played_whatever_the_files_name(iq, played, tmp_path):
+def test_the_header_is_not_played_whatever_the_name_of_the_file_is(iq, played, tmp_path):
     shutil.copy(iq, tmp_path / "iq.ci16")
     shutil.copy(iq, tmp_path / "iq")
     for source in ("iq.ci16", "iq.ci16 rate=1M", "iq", "iq format=ci16_le"):
@@ -72,7 +73,7 @@ def test_the_header_is_not_played_whatever_the_files_name(iq, played, tmp_path):
         assert samples == PAIRS.tobytes() and summary["sample_rate"] == RATE
 
 
-def test_the_header_is_not_played_from_standard_input_either(iq, iio):
+def test_a_wav_file_on_standard_input_is_refused(iq, iio):
     with open(iq, "rb") as file:
         refused = iio("stream - format=ci16_le null:", stdin=file, status=5).err
     assert "header of a WAV file" in refused and "by its name" in refused
@@ -83,7 +84,7 @@ def test_a_format_that_the_header_contradicts_is_refused(iq, iio):
     assert "the header says ci16_le, but format= says cf32_le" in refused
 
 
-def test_two_channels_are_two_signals_if_format_says_so(iq, played):
+def test_two_channels_are_two_real_signals_with_a_real_format(iq, played):
     summary, samples = played("iq.wav format=ri16_le rate=48k")
     assert (summary["sample_format"], summary["channels"]) == ("ri16_le", ["voltage0", "voltage1"])
     assert summary["sample_rate"] == 48000 and samples == PAIRS.tobytes()
@@ -97,7 +98,7 @@ SOX = {"8": ("-e unsigned -b 8", "u8", "-e unsigned -b 8"), "16": ("-e signed -b
 @pytest.mark.parametrize("channels", [1, 2, 3])
 @pytest.mark.parametrize("kind", SOX)
 def test_sox_files_have_the_samples_that_sox_reads(played, tmp_path, kind, channels):
-    """For 24 bits sox too makes the upper bits of 32."""
+    """sox also converts 24 bits to the upper bits of 32."""
     written, name, raw = SOX[kind]
     subprocess.run(f"sox -D -n -r 48000 -c {channels} {written} a.wav synth 1 sine 440 vol 0.9".split(),
                    cwd=tmp_path, check=True, timeout=DEADLINE)
@@ -120,7 +121,7 @@ def test_soundfiles_files_have_the_samples_that_soundfile_reads(played, tmp_path
     assert numpy.array_equal(numpy.frombuffer(samples, dtype="<f8").reshape(-1, 2), expected)
 
 
-def test_values_of_24_bits_loop_and_end_anywhere(played, tmp_path):
+def test_24_bit_files_can_loop_and_end_at_any_sample(played, tmp_path):
     values = numpy.arange(-500, 500, dtype="<i4") * 8000 * 256
     soundfile.write(tmp_path / "a.wav", values, 8000, subtype="PCM_24")
     _, samples = played("a.wav loop=on", "--samples", "2700", "--block-size", "4Ki")
@@ -128,7 +129,7 @@ def test_values_of_24_bits_loop_and_end_anywhere(played, tmp_path):
     assert "24 bits become 32" in json.dumps(played("a.wav")[0]["route"])
 
 
-def test_samples_behind_a_header_are_read_directly_or_say_why_not(iq, played, iio):
+def test_samples_after_a_header_are_read_directly_or_the_route_gives_a_reason(iq, played, iio):
     summary, samples = played("iq.wav loop=on", "--samples", "300000", "--block-size", "64Ki")
     assert samples == (PAIRS.tobytes() * 300)
     hop = summary["route"][0]
@@ -138,7 +139,7 @@ def test_samples_behind_a_header_are_read_directly_or_say_why_not(iq, played, ii
     assert samples == PAIRS.tobytes() and summary["route"][0]["mechanism"] == "buffered"
 
 
-def test_what_follows_the_samples_is_not_played(played, tmp_path):
+def test_chunks_after_the_samples_are_not_played(played, tmp_path):
     (tmp_path / "a.wav").write_bytes(riff(fmt(), chunk(b"data", PAIRS.tobytes()), chunk(b"LIST", b"INFOIART" * 9)))
     assert played("a.wav")[1] == PAIRS.tobytes()
 
@@ -151,7 +152,7 @@ def test_the_frequency_of_an_sdr_program_is_kept(iio, tmp_path):
     assert meta["global"]["core:sample_rate"] == RATE
 
 
-def test_sdr_consoles_xml_in_a_chunk_of_that_name_is_left_alone(played, tmp_path):
+def test_an_auxi_chunk_with_the_xml_of_sdr_console_is_ignored(played, tmp_path):
     xml = "<?xml version=\"1.0\"?><SDR-XML-Root><Definition/></SDR-XML-Root>".encode("utf-16-le")
     (tmp_path / "a.wav").write_bytes(riff(fmt(), chunk(b"auxi", xml), chunk(b"data", PAIRS.tobytes())))
     assert played("a.wav")[1] == PAIRS.tobytes()
@@ -159,22 +160,22 @@ def test_sdr_consoles_xml_in_a_chunk_of_that_name_is_left_alone(played, tmp_path
 
 @pytest.mark.parametrize("data", [0, 0xffffffff])
 @pytest.mark.parametrize("whole", [0, 4])
-def test_a_killed_recorders_file_is_read_to_its_end(played, tmp_path, data, whole):
+def test_a_file_of_a_killed_recorder_is_read_to_its_end(played, tmp_path, data, whole):
     written = riff(fmt(), b"data" + struct.pack("<I", data), size=data) + PAIRS.tobytes() + b"\7" * whole
     (tmp_path / "a.wav").write_bytes(written[:len(written) - 1])
     summary, samples = played("a.wav")
     assert samples == (PAIRS.tobytes() + b"\7" * whole)[:(999 + whole // 4) * 4]
-    assert "read to the end of the file, but for the last 3 bytes" in summary["route"][0]["reason"]
+    assert "read to the end of the file, except for the last 3 bytes" in summary["route"][0]["reason"]
 
 
-def test_a_killed_recorders_rf64_is_read_to_its_end(played, tmp_path):
+def test_an_rf64_file_of_a_killed_recorder_is_read_to_its_end(played, tmp_path):
     ds64 = chunk(b"ds64", struct.pack("<QQQI", 0, 0, 0, 0))
     (tmp_path / "a.wav").write_bytes(riff(ds64, fmt(), b"data\xff\xff\xff\xff", name=b"RF64", size=0xffffffff)
                                      + PAIRS.tobytes())
     assert played("a.wav")[1] == PAIRS.tobytes()
 
 
-def test_what_sox_writes_into_a_pipe_is_read_to_its_end(played, tmp_path):
+def test_a_file_that_sox_wrote_through_a_pipe_is_read_to_its_end(played, tmp_path):
     with open(tmp_path / "a.wav", "wb") as out:
         sox = subprocess.Popen("sox -D -n -r 48000 -c 2 -b 16 -t wav - synth 1 sine 440 vol 0.9".split(),
                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -191,7 +192,7 @@ def test_a_finished_file_without_samples_is_empty(iio, tmp_path):
 
 
 @pytest.mark.parametrize("first", [b"\0" * 8, b"\7" * 8, b"LIST\xff\xff\xff\x7f", b"LIST\1\0\0\0"])
-def test_a_data_size_of_0_before_bytes_that_the_riff_size_has_is_not_believed(played, tmp_path, first):
+def test_a_data_size_of_0_is_ignored_if_the_riff_size_includes_more_bytes(played, tmp_path, first):
     content = first + PAIRS.tobytes()
     (tmp_path / "a.wav").write_bytes(riff(fmt(), b"data\0\0\0\0", content))
     summary, samples = played("a.wav")
@@ -199,8 +200,8 @@ def test_a_data_size_of_0_before_bytes_that_the_riff_size_has_is_not_believed(pl
     assert "read to the end of the file" in summary["route"][0]["reason"]
 
 
-def test_beyond_4_gib_a_size_of_32_bits_is_corrected_by_the_files_size(iio, tmp_path):
-    """Programs without RF64 write the lower 32 bits of the size. The file has holes."""
+def test_a_truncated_32_bit_size_beyond_4_gib_is_corrected_by_the_file_size(iio, tmp_path):
+    """Programs without RF64 write the lower 32 bits of the size. The file in this test is sparse."""
     size = (1 << 32) + 4000
     with open(tmp_path / "a.wav", "wb") as file:
         file.write(riff(fmt(), b"data" + struct.pack("<I", size & 0xffffffff)))
@@ -212,13 +213,13 @@ DATA = chunk(b"data", PAIRS.tobytes())
 BAD = {
     "empty": (b"", "does not begin with RIFF or RF64"),
     "text": (b"# not a sound\n" * 10, "does not begin with RIFF or RF64"),
-    "cut at once": (b"RIFF\0\0", "truncated"),
+    "cut in the RIFF header": (b"RIFF\0\0", "truncated"),
     "cut in a chunk": (riff(fmt())[:20], "truncated"),
     "no samples": (riff(fmt()), "truncated"),
     "samples cut": (riff(fmt(), DATA)[:-100], "4000 bytes of samples, but the file has 3900"),
     "no format": (riff(DATA), "before their format"),
     "short format": (riff(chunk(b"fmt ", b"\1\0\2\0"), DATA), "instead of 16"),
-    "other RIFF": (b"RIFF" + struct.pack("<I", 4) + b"AVI ", "not WAVE"),
+    "another RIFF type": (b"RIFF" + struct.pack("<I", 4) + b"AVI ", "not WAVE"),
     "big-endian": (riff(fmt(), DATA, name=b"RIFX"), "big-endian"),
     "a-law": (riff(fmt(tag=6, bits=8), DATA), "0x0006"),
     "mp3": (riff(fmt(tag=0x55, bits=0), DATA), "0x0055"),
@@ -236,7 +237,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_truncated_and_absurd_headers_are_errors(iio, tmp_path, case):
+def test_truncated_and_invalid_headers_are_errors(iio, tmp_path, case):
     content, why = BAD[case]
     (tmp_path / "a.wav").write_bytes(content)
     for command in ("stream a.wav null:", "verify a.wav"):
@@ -245,7 +246,7 @@ def test_truncated_and_absurd_headers_are_errors(iio, tmp_path, case):
         assert "a.wav" in refused.err
 
 
-def test_a_truncated_file_can_be_played_by_the_words_of_the_error(iio, played, tmp_path):
+def test_the_error_of_a_truncated_file_says_how_to_play_it(iio, played, tmp_path):
     (tmp_path / "a.wav").write_bytes(riff(fmt(), DATA)[:-100])
     refused = iio("stream a.wav null:", status=5).err
     assert "skip=44 format=ci16_le rate=1000000" in refused
@@ -257,7 +258,7 @@ def test_a_wav_file_verifies(iq, iio):
 
 
 def chunks(content):
-    """Name and content of each chunk of a RIFF file, by the specification."""
+    """Returns name and content of each chunk of a RIFF file, by the specification."""
     found, at = [], 12
     while at + 8 <= len(content):
         name, size = struct.unpack_from("<4sI", content, at)
@@ -272,7 +273,7 @@ WRITTEN = [("ci16_le", "int16", "PCM_16", 2), ("ri16_le", "int16", "PCM_16", 1),
 
 @pytest.mark.parametrize("engine", ["auto", "buffered"])
 @pytest.mark.parametrize("form, kind, subtype, channels", WRITTEN)
-def test_soundfile_and_sox_read_what_is_written(iio, tmp_path, form, kind, subtype, channels, engine):
+def test_soundfile_and_sox_read_recorded_wav_files(iio, tmp_path, form, kind, subtype, channels, engine):
     iio(f"stream sim: rate=48k format={form} pattern=tone a.wav engine={engine} a.bin --samples 12345")
     raw = (tmp_path / "a.bin").read_bytes()
     assert any(raw)
@@ -285,12 +286,12 @@ def test_soundfile_and_sox_read_what_is_written(iio, tmp_path, form, kind, subty
                          capture_output=True, timeout=DEADLINE)
     assert b"WARN" not in sox.stderr
     read, wanted = (numpy.frombuffer(content, dtype=kind) for content in (sox.stdout, raw))
-    tolerance = 2 ** -23 if "f" in form else 0  # sox works with integers
+    tolerance = 2 ** -23 if "f" in form else 0  # sox converts to integers
     assert len(read) == len(wanted) and numpy.allclose(read, wanted, rtol=0, atol=tolerance)
 
 
-def test_bytes_are_written_without_their_sign_and_padded(iio, tmp_path):
-    """WAV files of 8 bits have no sign; a chunk has an even number of bytes."""
+def test_8_bit_samples_are_written_unsigned_and_padded(iio, tmp_path):
+    """8-bit samples of WAV files are unsigned, and a chunk has an even number of bytes."""
     iio("stream sim: rate=8k format=ri8 pattern=noise a.wav a.bin --samples 1001")
     signed = numpy.frombuffer((tmp_path / "a.bin").read_bytes(), dtype="i1")
     with wave.open(str(tmp_path / "a.wav")) as file:
@@ -302,14 +303,14 @@ def test_bytes_are_written_without_their_sign_and_padded(iio, tmp_path):
 
 
 @pytest.mark.parametrize("form", ["le:s12/16>>4,le:s12/16>>4", "ri16_be", "ru16_le"])
-def test_what_wav_files_cannot_hold_is_converted_and_the_route_says_so(iio, tmp_path, form):
+def test_formats_that_wav_files_cannot_hold_are_converted_as_the_route_shows(iio, tmp_path, form):
     summary = iio(f"record sim: rate=48k format={form} pattern=noise a.wav --samples 1000 --json").json
     assert soundfile.info(tmp_path / "a.wav").subtype == "PCM_16"
     assert "WAV files hold" in summary["route"][1]["reason"]
 
 
-def test_frequency_and_time_are_where_sdr_programs_look_for_them(iio, tmp_path):
-    """SDRangel expects the format right after WAVE, and then looks for the others at multiples of 8 bytes."""
+def test_frequency_and_time_are_where_sdr_programs_expect_them(iio, tmp_path):
+    """SDRangel expects the format right after WAVE, and looks for other chunks at multiples of 8 bytes."""
     (tmp_path / "a.ci16").write_bytes(PAIRS.tobytes())
     iio("stream a.ci16 rate=1M frequency=433.92M datetime=2024-03-01T10:20:30.123Z a.wav")
     content = (tmp_path / "a.wav").read_bytes()
@@ -324,13 +325,13 @@ def test_frequency_and_time_are_where_sdr_programs_look_for_them(iio, tmp_path):
     assert capture["core:datetime"] == "2024-03-01T10:20:30.123Z"
 
 
-def test_a_frequency_that_the_header_has_no_room_for_is_left_out(iio, tmp_path):
+def test_a_frequency_that_does_not_fit_into_the_header_is_left_out(iio, tmp_path):
     (tmp_path / "a.ci16").write_bytes(PAIRS.tobytes())
     iio("stream a.ci16 rate=1M frequency=5.8G a.wav")
     assert chunks((tmp_path / "a.wav").read_bytes())[1] == (b"auxi", auxi((0,) * 8, 0)[8:])
 
 
-def test_parts_are_wav_files(iio, tmp_path):
+def test_each_part_is_a_wav_file(iio, tmp_path):
     iio("record sim: rate=1M pattern=ramp a.wav rotate_bytes=64Ki --samples 40k --block-size 16Ki")
     parts = sorted(tmp_path.glob("a.*.wav"))
     assert len(parts) >= 2
@@ -340,7 +341,7 @@ def test_parts_are_wav_files(iio, tmp_path):
 
 
 @pytest.mark.parametrize("engine", ["auto", "buffered"])
-def test_a_killed_recording_is_read_as_far_as_it_goes(iio, start, tmp_path, engine):
+def test_a_killed_recording_can_be_recovered_and_read(iio, start, tmp_path, engine):
     recorder = start(f"record sim: rate=1M pattern=ramp a.wav engine={engine} --quiet")
     path, journal = tmp_path / "a.wav", tmp_path / "a.wav.journal"
     deadline = time.monotonic() + DEADLINE
@@ -383,7 +384,7 @@ def test_recover_writes_the_sizes_of_a_file_without_a_journal(iio, start, tmp_pa
     assert not iio("recover a.wav --json").json["needed"]
 
 
-def test_recover_leaves_the_file_of_another_program(iio, tmp_path):
+def test_recover_does_not_change_the_file_of_another_program(iio, tmp_path):
     written = riff(fmt(), b"data" + struct.pack("<I", 0xffffffff), size=0xffffffff) + PAIRS.tobytes()
     (tmp_path / "a.wav").write_bytes(written)
     iio("recover a.wav")
@@ -397,13 +398,13 @@ def test_recover_leaves_the_file_of_another_program(iio, tmp_path):
     ("rate=1M frequency=100.25", "a frequency of 100.25 Hz becomes 100"),
 ])
 @pytest.mark.parametrize("options", ["", " engine=buffered", " rotate_bytes=64Ki"])
-def test_the_route_names_what_the_header_does_not_hold(iio, tmp_path, words, says, options):
+def test_the_route_names_values_that_the_header_cannot_hold(iio, tmp_path, words, says, options):
     (tmp_path / "a.ci16").write_bytes(PAIRS.tobytes())
     summary = iio(f"stream a.ci16 {words} a.wav{options} --json").json
     assert says in summary["route"][-1]["reason"]
 
 
-def test_the_route_names_nothing_that_the_header_holds(iio, tmp_path):
+def test_the_route_names_no_value_that_the_header_can_hold(iio, tmp_path):
     (tmp_path / "a.ci16").write_bytes(PAIRS.tobytes())
     summary = iio("stream a.ci16 rate=48k frequency=433.92M a.wav --json").json
     assert "header of a WAV" not in json.dumps(summary["route"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Samples to and from other processes: this command's, and Python's zmq as a foreign one."""
+"""Samples to and from other processes: the command itself, and Python's zmq as a foreign program."""
 import json
 import os
 import signal
@@ -16,7 +16,7 @@ pytest.importorskip("zmq.auth")
 
 @pytest.fixture
 def peer():
-    """A socket of another library's user, with deadlines."""
+    """Makes sockets of Python's zmq, with deadlines."""
     context = zmq.Context()
 
     def make(kind):
@@ -40,7 +40,7 @@ def received(socket, size):
     ("pattern=push on-full=block", "pattern=pull"),
     ("wait=on on-full=block", ""),
 ])
-def test_from_one_process_to_another(start, tmp_path, sender, receiver):
+def test_samples_arrive_at_another_process_of_the_command(start, tmp_path, sender, receiver):
     address = f"zmq:ipc://{tmp_path}/s"
     taker = start(f"stream {address} {receiver} format=ci16_le verify:ramp --samples 3M --timeout 50s")
     giver = start(f"stream sim: rate=0 {address} {sender} --samples 3M --timeout 50s")
@@ -93,7 +93,7 @@ def test_a_foreign_senders_samples_are_accepted(start, peer, tmp_path, kind, pat
     assert (tmp_path / "x.ci16").read_bytes() == data
 
 
-def test_mistakes_name_the_address_and_a_way_out(iio, peer):
+def test_errors_name_the_address_and_a_fix(iio, peer):
     holder = peer(zmq.PUB)
     port = holder.bind_to_random_port("tcp://127.0.0.1")
     error = iio(f"stream sim: zmq:tcp://127.0.0.1:{port} --samples 10", status=3).err
@@ -103,7 +103,7 @@ def test_mistakes_name_the_address_and_a_way_out(iio, peer):
     assert "connect tcp://127.0.0.1:1" in error and "--timeout" in error
     assert time.monotonic() - begin < DEADLINE / 2
     error = iio("stream zmq:tcp://127.0.0.1:1 format=ci16_le null: --timeout 300ms", status=3).err
-    assert "tcp://127.0.0.1:1" in error and "no message has come" in error
+    assert "tcp://127.0.0.1:1" in error and "no message has arrived" in error
     assert "format=" in iio("stream zmq:tcp://127.0.0.1:1 null:", status=2).err
 
 
@@ -114,7 +114,8 @@ def summary_of(process):
 
 
 def all_of(*sockets, until):
-    """What each socket receives while a process runs and until nothing more comes: messages, as lists of parts."""
+    """Receives until a process has ended and nothing more arrives. Returns the messages of each socket, as
+    lists of parts."""
     poller, messages = zmq.Poller(), {socket: [] for socket in sockets}
     for socket in sockets:
         poller.register(socket, zmq.POLLIN)
@@ -131,7 +132,7 @@ def values(data):
 
 
 def index_of(part):
-    """What docs/zmq.md says about a message's first part."""
+    """Decodes the first part of a message as docs/zmq.md defines it."""
     key, version, sample_bytes, stream, sequence, first, doubt, reach, spread = struct.unpack("<16sII6Q", part)
     assert (key, version, sample_bytes) == (b"iio-stream:index", 1, 4)
     return stream, sequence, first, doubt, reach, spread
@@ -141,7 +142,7 @@ def make_index(sequence, first, doubt=0, reach=0, spread=0, stream=7):
     return struct.pack("<16sII6Q", b"iio-stream:index", 1, 4, stream, sequence, first, doubt, reach, spread)
 
 
-def test_one_slow_subscriber_costs_the_others_nothing(start, peer, tmp_path):
+def test_a_slow_subscriber_causes_no_loss_for_the_others(start, peer, tmp_path):
     slow, quick = peer(zmq.SUB), peer(zmq.SUB)
     slow.rcvhwm, quick.rcvhwm = 1, 0
     for socket in slow, quick:
@@ -151,7 +152,7 @@ def test_one_slow_subscriber_costs_the_others_nothing(start, peer, tmp_path):
                   " --samples 4Mi --timeout 4s --json")
     got = b"".join(part for message in all_of(quick, until=giver)[0] for part in message)
     sink = summary_of(giver)["sinks"][0]
-    first = values(got[:8])[0] * 2  # a late subscriber gets nothing of what was before
+    first = values(got[:8])[0] * 2  # a late subscriber gets no earlier samples
     assert got == ramp(4 << 20)[4 * first:]
     assert sink["delivered_samples"] + sink["dropped_samples"] == 4 << 20
     assert len(sink["report"]["subscribers"]) == 2
@@ -165,7 +166,7 @@ def test_one_slow_subscriber_costs_the_others_nothing(start, peer, tmp_path):
         assert received[at:at + (16 << 10)] == struct.pack("<2048Q", *range(word, word + 2048))
 
 
-def test_simultaneous_subscribers_are_counted_one_by_one(start, peer, tmp_path):
+def test_simultaneous_subscribers_have_their_own_counters(start, peer, tmp_path):
     sockets = [peer(zmq.SUB) for _ in range(12)]
     for socket in sockets:
         socket.subscribe(b"")
@@ -208,7 +209,7 @@ def test_the_index_shows_what_a_subscriber_misses(start, peer):
     samples = 0
     for part, data in messages:
         stream, sequence, first, doubt, reach, spread = index_of(part)
-        assert first == 2 * values(data[:8])[0]  # the ramp is the truth
+        assert first == 2 * values(data[:8])[0]  # the ramp shows the true index
         assert stream == index_of(messages[0][0])[0] and (doubt, reach, spread) == (0, 0, 0)
         samples += len(data) // 4
     assert samples == subscriber["delivered_samples"]
@@ -216,15 +217,15 @@ def test_the_index_shows_what_a_subscriber_misses(start, peer):
 
 
 @pytest.mark.parametrize("index, gaps", [
-    # sequence, first, doubt, reach, spread of three messages of 1000 samples; what is reported about losses
+    # sequence, first, doubt, reach, spread of three messages of 1000 samples; the reported losses
     ([(0, 500), (1, 1500), (2, 2500)], (0, 0, 0, 0)),
-    ([(0, 500), (3, 3500), (4, 4700)], (2, 0, 2200, 2200)),              # messages; the sender's own source
+    ([(0, 500), (3, 3500), (4, 4700)], (2, 0, 2200, 2200)),              # lost messages; a loss of the sender's source
     ([(0, 0), (1, 1000, 700, 40, 1), (2, 2000, 700, 0, 1)], (0, 1, 0, 700)),
     ([(0, 0), (2, 2000, 700, 0, 1), (3, 3000, 700, 0, 1)], (1, 1, 1000, 1700)),
     ([(0, 0, 2**64 - 1), (1, 1100, 2**64 - 1), (2, 2100, 2**64 - 1)], (1, 1, 100, None)),
     ([(0, 0), (0, 0, 0, 0, 0, 8), (1, 1000, 0, 0, 0, 8)], (0, 1, 0, None)),  # another sender
 ])
-def test_losses_are_known_by_the_index(start, peer, tmp_path, index, gaps):
+def test_losses_are_computed_from_the_index(start, peer, tmp_path, index, gaps):
     push = peer(zmq.PUSH)
     port = push.bind_to_random_port("tcp://127.0.0.1")
     taker = start(f"record zmq:tcp://127.0.0.1:{port} pattern=pull index=on format=ci16_le x.ci16"
@@ -239,7 +240,7 @@ def test_losses_are_known_by_the_index(start, peer, tmp_path, index, gaps):
     assert (tmp_path / "x.ci16").read_bytes() == b"".join(data)
 
 
-def test_without_an_index_losses_are_not_ruled_out(start, peer, tmp_path):
+def test_without_an_index_the_number_of_losses_is_unknown(start, peer, tmp_path):
     push = peer(zmq.PUSH)
     port = push.bind_to_random_port("tcp://127.0.0.1")
     taker = start(f"record zmq:tcp://127.0.0.1:{port} pattern=pull format=ci16_le x --samples 1000 --timeout 50s --json")
@@ -249,7 +250,7 @@ def test_without_an_index_losses_are_not_ruled_out(start, peer, tmp_path):
 
 
 def says_that_losses_are_unknown(iio, recording, samples):
-    """By the metadata and by each reader of them."""
+    """Checks the metadata of a recording, and the output of verify and stream."""
     metadata = json.loads(recording.read_text())
     annotation, = [one for one in metadata["annotations"] if "iio_stream:lost_min" in one]
     assert (annotation["core:sample_start"], annotation["core:sample_count"]) == (0, samples)
@@ -272,10 +273,10 @@ def test_a_recording_without_an_index_says_that_its_losses_are_unknown(iio, star
     for name in names:
         says_that_losses_are_unknown(iio, tmp_path / f"{name}.sigmf-meta", 3072 // len(names))
     listed = iio("archive list . --json").json
-    assert [one["gaps"]["lost_max"] for one in listed["recordings"]] == [None]  # parts are one recording
+    assert [one["gaps"]["lost_max"] for one in listed["recordings"]] == [None]  # the parts are one recording
 
 
-def test_a_killed_recording_without_an_index_says_so_too(iio, start, peer, tmp_path):
+def test_a_killed_recording_without_an_index_says_that_its_losses_are_unknown(iio, start, peer, tmp_path):
     push = peer(zmq.PUSH)
     port = push.bind_to_random_port("tcp://127.0.0.1")
     taker = start(f"record zmq:tcp://127.0.0.1:{port} pattern=pull format=ci16_le rate=1M x.sigmf-meta engine=buffered"
@@ -291,7 +292,7 @@ def test_a_killed_recording_without_an_index_says_so_too(iio, start, peer, tmp_p
     says_that_losses_are_unknown(iio, tmp_path / "x.sigmf-meta", 1024)
 
 
-def test_a_link_passes_on_that_losses_are_unknown(iio, start, peer, tmp_path, port):
+def test_tcp_passes_on_that_losses_are_unknown(iio, start, peer, tmp_path, port):
     push = peer(zmq.PUSH)
     source = push.bind_to_random_port("tcp://127.0.0.1")
     relay = start(f"stream zmq:tcp://127.0.0.1:{source} pattern=pull format=ci16_le rate=1M tcp:127.0.0.1:{port}"
@@ -324,20 +325,20 @@ def test_a_malformed_message_ends_the_stream(start, peer, parts, options, word):
 
 @pytest.mark.parametrize("pattern", ["pub", "push"])
 @pytest.mark.parametrize("bind", ["on", "off"])
-def test_samples_without_a_listener_are_not_delivered_and_nothing_waits(iio, tmp_path, pattern, bind):
+def test_without_a_receiver_samples_are_dropped_without_waiting(iio, tmp_path, pattern, bind):
     begin = time.monotonic()
     summary = json.loads(iio(f"stream sim: rate=0 zmq:ipc://{tmp_path}/nowhere pattern={pattern} bind={bind} wait=off"
                              " --samples 1M --timeout 1h --json").out)
     sink = summary["sinks"][0]
     assert (sink["delivered_samples"], sink["dropped_samples"], sink["bytes"]) == (0, 1_000_000, 0)
     assert sink["report"]["unheard_samples"] <= 1_000_000
-    assert summary["closing_seconds"] < 4  # libzmq's default waits forever, an old version of ours 5 s
+    assert summary["closing_seconds"] < 4  # libzmq waits forever by default; a hang here would take longer
     assert time.monotonic() - begin < DEADLINE
 
 
 def test_without_libzmq_the_error_says_what_to_install(iio, tmp_path):
-    (tmp_path / "libzmq.so.5").write_bytes(b"")  # found first, and no library
+    (tmp_path / "libzmq.so.5").write_bytes(b"")  # the loader finds this file first, and it is not a library
     environment = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path)}
     err = iio("stream sim: zmq:tcp://127.0.0.1:* --samples 9", env=environment, status=1).err
     assert "libzmq.so.5" in err and "sudo apt install libzmq5" in err
-    iio("stream sim: null: --samples 9", env=environment)  # nothing else needs it
+    iio("stream sim: null: --samples 9", env=environment)  # other endpoints do not need libzmq

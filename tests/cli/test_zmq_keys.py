@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Keys: who may receive samples, and whose are accepted."""
+"""Keys restrict who can receive samples, and whose samples are accepted."""
 import json
 
 import pytest
@@ -12,7 +12,8 @@ pytest.importorskip("zmq.auth")
 
 @pytest.fixture
 def keys(tmp_path):
-    """Certificates as another library writes them: of an end that binds, an allowed peer, and a stranger."""
+    """Certificates that another library writes: for the end that binds, an allowed peer, and a peer without
+    permission."""
     folder = tmp_path / "keys"
     (folder / "friends").mkdir(parents=True)
     for name in "server", "friend", "stranger":
@@ -28,7 +29,7 @@ def as_client(socket, keys, name):
     return socket
 
 
-def test_only_those_with_a_known_key_hear_the_samples(start, peer, keys, tmp_path):
+def test_only_subscribers_with_a_known_key_receive_samples(start, peer, keys, tmp_path):
     friend, stranger = (as_client(peer(zmq.SUB), keys, name) for name in ("friend", "stranger"))
     plain = peer(zmq.SUB)
     for socket in friend, stranger, plain:
@@ -60,7 +61,7 @@ def test_a_foreign_senders_samples_are_accepted_under_its_key(start, peer, keys,
     assert (tmp_path / "x.ci16").read_bytes() == ramp(1000)
 
 
-def test_mistakes_with_keys_are_named(iio, keys):
+def test_errors_of_keys_name_the_option_or_the_fix(iio, keys):
     own = f"curve_key={keys}/server.key_secret"
     sink = "stream sim: zmq:tcp://127.0.0.1:0 --samples 1"
     assert "curve_clients" in iio(f"{sink} {own}", status=2).err
