@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Recordings in parts, and what the simulator says of their samples."""
+"""Helpers that make recordings in parts, and return the samples that the parts must contain."""
 import json
 import subprocess
 
@@ -13,35 +13,35 @@ INDEX = "iio-stream-index.jsonl"
 
 
 def record(path, **options):
-    """The ramp as ci16_le, in parts of 64 KiB, 16384 samples each."""
+    """Records the ramp as ci16_le, in parts of 64 KiB, which are 16384 samples."""
     words = {"rate": 0, "samples": COUNT, "block_size": 4096, **options}
     ios.record("sim:", path, file_options={"rotate_bytes": "64Ki"}, **words)
 
 
 def truth(first, count):
-    """These samples of the ramp, (samples, 2)."""
+    """Returns samples of the ramp, with shape (count, 2)."""
     return np.frombuffer(ramp(first * 4, count * 4), "<i2").reshape(-1, 2)
 
 
 def iq(values):
-    """Of full scale 1.0."""
+    """Converts values to complex samples with a full scale of 1.0."""
     return (values.astype(np.float32) / 32768).view(np.complex64)
 
 
 def edit(meta, change):
     words = json.loads(meta.read_text())
     change(words)
-    meta.write_text(json.dumps(words) + "\n")  # as the recorder writes it
+    meta.write_text(json.dumps(words) + "\n")  # in the form that the recorder writes
 
 
 def seven_parts(folder):
-    """The metadata of a recording with one loss of 300 samples."""
+    """Makes a recording with one loss of 300 samples. Returns the paths of its metadata."""
     record(folder / "a.sigmf-meta", drop_at=25_000, drop=300)
     return sorted(folder.glob("*.sigmf-meta"))
 
 
 def command(verb, place, *options, status=0):
-    """What `iio-stream archive` says of itself in JSON (None if that is nothing), and on stderr."""
+    """Runs `iio-stream archive`. Returns its JSON output, or None without any, and its stderr."""
     done = subprocess.run([BUILD / "iio-stream", "archive", verb, place, "--json", *options],
                           capture_output=True, text=True, timeout=DEADLINE, check=False)
     assert done.returncode == status, f"{done.returncode}: {done.stdout}{done.stderr}"
@@ -49,14 +49,14 @@ def command(verb, place, *options, status=0):
 
 
 def index(place, **expected):
-    """Has it written; what is expected of what it says."""
+    """Writes the index, and checks the expected values in the JSON output."""
     said, err = command("index", place)
     assert not err and {key: said[key] for key in expected} == expected
     return said
 
 
 def told(found):
-    """What `iio-stream archive list` should say of an archive that Python has opened."""
+    """Returns the output that `iio-stream archive list` must print for an archive that Python has opened."""
     def utc(one):
         at = one.utc_ns(one.start)
         return None if at is None else f"{np.datetime64(at, 'ns')}".rstrip("0").rstrip(".") + "Z"

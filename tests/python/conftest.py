@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of the Python package share. They run on any host, without hardware, on what the tree
-has built:
+"""Shared parts of the tests of the Python package. These tests run on any host, without hardware, and use the
+package in build/:
 
     /usr/bin/python3 -m pytest -q tests/python
 """
@@ -15,9 +15,10 @@ import pytest
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("IIO_STREAM_BUILD", REPOSITORY / "build")).resolve()
 PACKAGE = BUILD / "python"
-DEADLINE = 60  # of any program here, on a busy machine
+DEADLINE = 60  # time limit of each program in seconds, sufficient for a busy machine
 
-# A shell's background ignores Ctrl-C, and the programs that are started here would inherit that.
+# If a shell runs the tests in the background, SIGINT is ignored, and the programs of the tests would inherit
+# that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 sys.path.insert(0, str(PACKAGE))
@@ -27,18 +28,18 @@ import numpy as np  # noqa: E402
 
 import iio_stream as ios  # noqa: E402
 
-assert pathlib.Path(ios.__file__).is_relative_to(PACKAGE), f"{ios.__file__} is not what was built"
+assert pathlib.Path(ios.__file__).is_relative_to(PACKAGE), f"{ios.__file__} is not the package in build/"
 
 
 def ramp(first_byte, count):
-    """Bytes of the ramp pattern: 64-bit little-endian words that count."""
+    """Returns bytes of the ramp pattern, which consists of counting 64-bit little-endian words."""
     words = np.arange(first_byte // 8, (first_byte + count + 7) // 8, dtype="<u8")
     return words.tobytes()[first_byte % 8:][:count]
 
 
 @pytest.fixture
 def python(tmp_path):
-    """Runs a program in a separate interpreter; what it prints, and its status if that is not 0."""
+    """Runs a program in a separate interpreter, checks its exit status and returns its output."""
 
     def run(program, status=0, interpreter=sys.executable, timeout=DEADLINE, **options):
         done = subprocess.run([interpreter, "-B", "-X", "faulthandler", "-c", program], text=True,
@@ -60,7 +61,7 @@ def one_server():
 
 @pytest.fixture
 def server(one_server, monkeypatch, tmp_path):
-    """moto's server with a bucket of the test's own, and the environment by which clients find it."""
+    """moto's server with a new bucket, and the environment variables with its address and credentials."""
     import s3fs
     one_server.faults, one_server.damage = [], lambda environ, body: body
     one_server.badly_signed = []

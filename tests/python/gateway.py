@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""versitygw, a store that keeps objects as plain files. The Go module proxy has it; it is built here."""
+"""versitygw, a store that keeps objects as plain files. The tests build it from the Go module proxy."""
 import contextlib
 import os
 import pathlib
@@ -22,7 +22,10 @@ def free_port():
 
 @contextlib.contextmanager
 def serving(folder, patch):
-    """The folder of a bucket named roof, in ``folder``; the environment has its address and credentials."""
+    """Runs a server with a bucket named roof and yields the folder of the bucket.
+
+    Sets the environment variables with its address and credentials.
+    """
     binary = BUILD / "versitygw"
     if not binary.exists():
         subprocess.run([GO, "install", "github.com/versity/versitygw/cmd/versitygw@latest"], check=True,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of `iio-stream archive push` share."""
+"""Shared functions of the tests of `iio-stream archive push`."""
 import hashlib
 import json
 import subprocess
@@ -15,7 +15,7 @@ PIECE = 16 << 20
 
 
 def push(folder, url, *options, status=0):
-    """What it says of itself, and what it prints on stderr."""
+    """Runs `iio-stream archive push`. Returns its JSON output and its stderr."""
     done = subprocess.run([COMMAND, "archive", "push", folder, url, "--json", *options], capture_output=True,
                           text=True, timeout=DEADLINE, check=False)
     assert done.returncode == status, f"{done.returncode}: {done.stdout}{done.stderr}"
@@ -38,7 +38,7 @@ def stored(url):
 
 
 def large(folder):
-    """A recording in three pieces, the last one short."""
+    """Makes a recording that is uploaded in three pieces, the last of which is short. Returns the digests."""
     folder.mkdir()
     ios.record("sim:", folder / "a.sigmf-meta", rate=0, pattern="noise", bytes="40Mi")
     return digests(folder)

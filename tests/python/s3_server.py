@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""moto's S3 server in a thread, with what a network and a store do wrong."""
+"""Runs moto's S3 server in a thread. The server can simulate errors of the network and of the store."""
 import contextlib
 import io
 import os
@@ -18,20 +18,20 @@ KEY, SECRET = "testing", "testing/secret+of=40"
 
 
 class Server:
-    """moto's server, and what has been asked of it.
+    """moto's server, with a record of its requests.
 
-    Each of ``faults`` is called with a request's environ and body, and may give an answer to send instead:
-    (status, headers, body), or an Exception, on which the connection is cut."""
+    Calls each of ``faults`` with the environ and body of a request. A fault can return an answer to send
+    instead: (status, headers, body), or an Exception that cuts the connection."""
 
     def __init__(self, **options):
         self._app = moto.DomainDispatcherApplication(moto.create_backend_app)
         self._server = make_server("127.0.0.1", 0, self._counted, threaded=True, **options)
         scheme = "https" if options.get("ssl_context") else "http"
         self.url = f"{scheme}://127.0.0.1:{self._server.server_port}"
-        self.asked = []  # method, path, range, bytes of the answer
-        self.bodies = []  # method, path with query, bytes of the request
+        self.asked = []  # method, path, range, size of the answer in bytes
+        self.bodies = []  # method, path with query, size of the request in bytes
         self.faults = []
-        self.damage = lambda environ, body: body  # what reaches the store
+        self.damage = lambda environ, body: body  # changes the body that reaches the store
         self.badly_signed = []
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
@@ -55,19 +55,20 @@ class Server:
         return answer
 
     def sent(self, ending=""):
-        """Method, path and query of what carried samples or metadata."""
+        """Returns the method, path and query of each PUT request."""
         return [(method, path) for method, path, _ in self.bodies
                 if method == "PUT" and path.endswith(ending)]
 
     def be_found(self, patch):
-        """By clients, in the environment that ``patch`` (pytest's monkeypatch) changes."""
+        """Sets the environment variables by which clients find the server. ``patch`` is pytest's
+        monkeypatch."""
         for name in list(os.environ):
             if name.startswith("AWS_"):
                 patch.delenv(name)
         for name, value in {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET,
                             "AWS_DEFAULT_REGION": "us-east-1", "AWS_ENDPOINT_URL": self.url}.items():
             patch.setenv(name, value)
-        s3fs.S3FileSystem.clear_instance_cache()  # of another test's server
+        s3fs.S3FileSystem.clear_instance_cache()  # removes instances that use the server of another test
 
     def stop(self):
         self._server.shutdown()
@@ -75,7 +76,7 @@ class Server:
 
 @contextlib.contextmanager
 def serving():
-    """A server that clients find."""
+    """Runs a server that clients find by environment variables."""
     made = Server()
     with pytest.MonkeyPatch.context() as patch:
         made.be_found(patch)
@@ -84,7 +85,7 @@ def serving():
 
 
 def is_signed(environ, body):
-    """Whether the signature is that of botocore, which Amazon's own clients use."""
+    """Returns whether the signature equals that of botocore, which Amazon's own clients use."""
     said = re.fullmatch(r"AWS4-HMAC-SHA256 Credential=(\w+)/\d+/([\w-]+)/s3/aws4_request, *"
                         r"SignedHeaders=([^,]+), *Signature=(\w+)", environ["HTTP_AUTHORIZATION"])
     if not said:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Annotations of recordings: what is written into the metadata, what stays there, and what is refused."""
+"""Annotations of recordings: how they are written, what they leave unchanged, and when they are refused."""
 import errno
 import fcntl
 import json
@@ -22,7 +22,7 @@ SAMPLES = 4000
 
 @pytest.fixture
 def meta(tmp_path):
-    """Of a recording of 4000 samples, with a loss before sample 2500."""
+    """The metadata of a recording of 4000 samples with a loss before sample 2500."""
     path = tmp_path / "a.sigmf-meta"
     ios.record("sim:", path, samples=SAMPLES, rate=0, drop_at=2500, drop=30)
     return path
@@ -39,14 +39,14 @@ def edited(meta, change):
 
 
 def foreign(folder, text, samples=1000):
-    """A recording of another program, whose metadata have this text."""
+    """Writes a recording of another program whose metadata have the given text."""
     (folder / "f.sigmf-data").write_bytes(bytes(4 * samples))
     (folder / "f.sigmf-meta").write_bytes(text.encode())
     return folder / "f.sigmf-meta"
 
 
 def verify(meta):
-    """By the command, whose status is 0 only for metadata without a deviation."""
+    """Runs `iio-stream verify`, which succeeds only for metadata without a deviation."""
     done = subprocess.run([BUILD / "iio-stream", "verify", meta], capture_output=True, text=True,
                           timeout=DEADLINE, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -67,7 +67,7 @@ def test_an_annotation_is_in_the_file_and_in_the_recording(meta):
     verify(meta)
 
 
-def test_it_is_read_by_the_sigmf_package(meta):
+def test_the_sigmf_package_reads_annotations(meta):
     sigmf = pytest.importorskip("sigmf")
     opened = ios.open_recording(meta)
     opened.annotate(np.int64(100), np.uint16(50), label="fm", frequency=(np.float32(99.5e6), 100_500_000))
@@ -99,7 +99,8 @@ LAYOUTS = {
                 '    "global": {GLOBAL}\n}\n',
     "with tabs and CRLF": '{\r\n\t"annotations" :\t[ THERE ],\r\n\t"captures":[{"core:sample_start": 0}],'
                           '\r\n\t"global": {GLOBAL}}'}
-# Neither a double nor a 64-bit integer has these digits, and json.dumps() writes the rest differently.
+# Neither a double nor a 64-bit integer can hold these digits, and json.dumps() would write the rest
+# differently.
 GLOBAL = (r'"core:datatype": "ci16_le", "core:version": "1.2.0", "core:sample_rate": 1.000e6, '
           r'"core:description": "caf\u00e9 \/ ]}[{", "big": 18446744073709551615, "core:author": "ü", '
           r'"digits": [2.4500000001234567890123, 1E-7, -0.0, 9007199254740993, []]')
@@ -107,7 +108,7 @@ GLOBAL = (r'"core:datatype": "ci16_le", "core:version": "1.2.0", "core:sample_ra
 
 @pytest.mark.parametrize("there", ["", '{"core:sample_start": 5, "note": "]"}'], ids=["none", "one"])
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-def test_all_else_in_the_text_stays_byte_for_byte(tmp_path, layout, there):
+def test_the_other_text_of_the_metadata_is_unchanged(tmp_path, layout, there):
     before = layout.replace("GLOBAL", GLOBAL).replace("THERE", there)
     meta = foreign(tmp_path, before)
     opened = ios.open_recording(meta)
@@ -117,12 +118,12 @@ def test_all_else_in_the_text_stays_byte_for_byte(tmp_path, layout, there):
     assert GLOBAL in after and there in after
     assert [one["core:sample_start"] for one in json.loads(after)["annotations"]] == \
         ([3, 5, 7] if there else [3, 7])
-    # Without the two new objects, and what separates them, it is the text before.
+    # Without the two new objects and their separators, the text is as before.
     without = re.sub(r'\{\s*"core:sample_start": [37],[^}]*\}', "", after)
     assert re.sub(r"[\s,]", "", without) == re.sub(r"[\s,]", "", before)
 
 
-def test_metadata_without_annotations_get_them(tmp_path):
+def test_metadata_without_the_key_annotations_get_it(tmp_path):
     meta = foreign(tmp_path, '{"global": {' + GLOBAL + '}, "captures": [{"core:sample_start": 0}]}')
     with pytest.warns(RuntimeWarning, match="annotations"):
         opened = ios.open_recording(meta)
@@ -142,8 +143,8 @@ def test_a_byte_order_mark_stays(tmp_path):
         text.replace('ns": []', 'ns": [{"core:sample_start": 1}]').encode()
 
 
-def test_starts_count_from_the_files_first_sample(tmp_path):
-    """In metadata they count from core:offset on, unless the captures do not."""
+def test_starts_are_relative_to_the_first_sample_of_the_file(tmp_path):
+    """In metadata, annotations are relative to core:offset if the captures are."""
     text = ('{"global": {"core:datatype": "ci16_le", "core:version": "1.2.0", "core:offset": 700}, '
             '"captures": [{"core:sample_start": CAPTURE}], "annotations": []}')
     meta = foreign(tmp_path, text.replace("CAPTURE", "700"))
@@ -158,7 +159,7 @@ def test_starts_count_from_the_files_first_sample(tmp_path):
     assert written(meta) == [{"core:sample_start": 5}]
 
 
-def test_what_is_no_annotation_is_left_out(tmp_path):
+def test_invalid_annotations_are_left_out(tmp_path):
     there = '3, {}, {"core:sample_start": 9, "core:label": 1, "core:sample_count": -1, ' \
             '"core:freq_lower_edge": 1}, {"core:sample_start": 4, "core:comment": "c"}'
     meta = foreign(tmp_path, LAYOUTS["in one line"].replace("GLOBAL", GLOBAL).replace("THERE", there))
@@ -168,7 +169,7 @@ def test_what_is_no_annotation_is_left_out(tmp_path):
                                   ios.Annotation(9, None, None, None, None))
 
 
-def test_extensions_are_written_if_they_are_declared(meta):
+def test_keys_of_an_extension_are_written_only_if_it_is_declared(meta):
     opened = ios.open_recording(meta)
     with pytest.raises(ios.UsageError, match=r"declare no extension 'lab'.*add .*\"lab\".*core:extensions"):
         opened.annotate(0, **{"lab:run": 2**64 - 1})
@@ -184,10 +185,10 @@ def test_extensions_are_written_if_they_are_declared(meta):
     ({"start": -1}, ios.UsageError, "start=-1 is outside"),
     ({"start": 3990, "count": 11}, ios.UsageError, "count=11 from start=3990 on is outside.*count=0 to 10"),
     ({"count": -1}, ios.UsageError, "count=-1 from start=0"),
-    ({"start": 1.5}, TypeError, "start=1.5 is of type float: it is a whole number of samples"),
+    ({"start": 1.5}, TypeError, "start=1.5 is of type float: it must be a whole number of samples"),
     ({"start": "5"}, TypeError, "start='5' is of type str"),
     ({"count": True}, TypeError, "count=True is of type bool"),
-    ({"label": 7}, TypeError, "label=7 is of type int: it is text, such as label='7'"),
+    ({"label": 7}, TypeError, "label=7 is of type int: it must be text, such as label='7'"),
     ({"comment": b"x"}, TypeError, "comment=b'x' is of type bytes"),
     ({"label": "\udc80"}, ios.UsageError, "label=.*not UTF-8"),
     ({"frequency": (2e9, 1e9)}, ios.UsageError, "lowest is above the highest.*1000000000.0, 2000000000.0"),
@@ -204,7 +205,7 @@ def test_extensions_are_written_if_they_are_declared(meta):
     ({"core:label": "x"}, ios.UsageError, "sets core:label itself.*label="),
     ({"iio_stream:lost_min": 3}, ios.UsageError, "cannot set iio_stream:lost_min.*namespace of your own"),
 ])
-def test_what_makes_no_sense_is_refused_and_changes_nothing(meta, words, error, said):
+def test_invalid_arguments_are_refused_and_change_nothing(meta, words, error, said):
     opened, before = ios.open_recording(meta), meta.read_bytes()
     with pytest.raises(error, match=said):
         opened.annotate(**{"start": 0, **words})
@@ -213,7 +214,7 @@ def test_what_makes_no_sense_is_refused_and_changes_nothing(meta, words, error, 
 
 
 @pytest.mark.parametrize("value", [float("inf"), {1, 2}, "\udc80"])
-def test_what_json_does_not_have_is_refused(meta, value):
+def test_values_that_json_cannot_represent_are_refused(meta, value):
     edited(meta, lambda words: words["global"]["core:extensions"].append(
         {"name": "lab", "version": "1.0.0", "optional": True}))
     opened, before = ios.open_recording(meta), meta.read_bytes()
@@ -222,7 +223,7 @@ def test_what_json_does_not_have_is_refused(meta, value):
     assert meta.read_bytes() == before
 
 
-def test_raw_samples_archives_and_stores_are_refused(tmp_path, meta):
+def test_annotations_of_raw_samples_archives_and_stores_are_refused(tmp_path, meta):
     ios.record("sim:", tmp_path / "r.ci16", rate=0, samples=100)
     raw = ios.open_recording(tmp_path / "r.ci16")
     assert raw.annotations == () and raw.metadata_path == ""
@@ -238,10 +239,10 @@ def test_raw_samples_archives_and_stores_are_refused(tmp_path, meta):
             ios.open_recording(name)
 
 
-def test_a_recording_that_is_being_written_is_refused(meta):
+def test_annotating_a_running_recording_is_refused(meta):
     opened, before = ios.open_recording(meta), meta.read_bytes()
     with open(meta.with_suffix(".sigmf-data"), "rb") as data:
-        fcntl.flock(data, fcntl.LOCK_EX)  # as a program that records into it does
+        fcntl.flock(data, fcntl.LOCK_EX)  # a recorder holds such a lock
         with pytest.raises(ios.StorageError, match="a.sigmf-data is being recorded.*wait") as caught:
             opened.annotate(0)
         assert caught.value.errno == errno.EBUSY and meta.read_bytes() == before
@@ -252,7 +253,7 @@ def test_a_recording_that_is_being_written_is_refused(meta):
 
 
 def test_a_running_recorder_is_not_disturbed(tmp_path, meta):
-    """It has replaced the recording that was opened."""
+    """The recorder replaces the recording after it was opened."""
     opened = ios.open_recording(meta)
     with ios.Session() as session:
         session.add("sim:?rate=1M", ios.uri(meta, overwrite=True))
@@ -272,10 +273,10 @@ def test_a_reader_does_not_prevent_annotations(meta):
     assert written(meta)[0]["core:label"] == "x"
 
 
-def test_a_recording_that_has_changed_has_to_be_opened_again(meta):
+def test_annotating_a_recording_that_has_changed_is_refused(meta):
     opened = ios.open_recording(meta)
     ios.record("sim:", meta, samples=500, rate=0, file_options={"overwrite": True})
-    with pytest.raises(ios.StorageError, match="has 500 samples, and had 4000.*open it again") as caught:
+    with pytest.raises(ios.StorageError, match="has 500 samples, but had 4000.*open it again") as caught:
         opened.annotate(0)
     assert caught.value.errno == errno.ESTALE
     other = ios.open_recording(meta, format="ri16_le")
@@ -283,7 +284,7 @@ def test_a_recording_that_has_changed_has_to_be_opened_again(meta):
         other.annotate(0)
 
 
-def test_mode_and_link_of_the_metadata_stay(tmp_path, meta):
+def test_mode_and_symlink_of_the_metadata_are_kept(tmp_path, meta):
     os.chmod(meta, 0o640)
     (tmp_path / "l").mkdir()
     for kind in ("meta", "data"):
@@ -294,7 +295,7 @@ def test_mode_and_link_of_the_metadata_stay(tmp_path, meta):
     assert sorted(os.listdir(tmp_path)) == ["a.sigmf-data", "a.sigmf-meta", "l"]
 
 
-def test_the_files_name_stays_with_another_working_folder(meta, tmp_path, monkeypatch):
+def test_annotating_works_after_a_change_of_the_working_folder(meta, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     opened = ios.open_recording("a.sigmf-meta")
     (tmp_path / "other").mkdir()
@@ -303,7 +304,7 @@ def test_the_files_name_stays_with_another_working_folder(meta, tmp_path, monkey
     assert written(meta)[0]["core:label"] == "x"
 
 
-# Root may write everywhere with these rights.
+# Root can write everywhere with these capabilities, so they are removed.
 AS_USER = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search",
            "--inh-caps", "-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
 
@@ -312,7 +313,7 @@ AS_USER = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search",
     (0o555, 0o666, "no new file can be made in .*: Permission denied .*make it writable.*iio-stream stream"),
     (0o777, 0o444, "the file cannot be written: Permission denied .*make it writable")],
     ids=["folder", "file"])
-def test_a_place_that_cannot_be_written_is_named(tmp_path, mode, file_mode, said):
+def test_the_error_of_a_write_protected_folder_or_file_has_a_hint(tmp_path, mode, file_mode, said):
     folder = tmp_path / "closed"
     folder.mkdir()
     meta = folder / "a.sigmf-meta"
@@ -334,7 +335,7 @@ except PermissionError as error:
     assert meta.read_bytes() == before and len(os.listdir(folder)) == 2
 
 
-def test_a_disk_without_room_leaves_the_old_file(meta, monkeypatch):
+def test_a_full_disk_leaves_the_old_file(meta, monkeypatch):
     opened, before = ios.open_recording(meta), meta.read_bytes()
 
     def full(fd):
@@ -347,7 +348,7 @@ def test_a_disk_without_room_leaves_the_old_file(meta, monkeypatch):
     assert sorted(os.listdir(meta.parent)) == ["a.sigmf-data", "a.sigmf-meta"]
 
 
-def test_a_file_that_a_kill_has_left_is_replaced(meta):
+def test_a_temporary_file_that_a_kill_has_left_is_replaced(meta):
     (meta.parent / "a.sigmf-meta.annotate").write_text("x" * 10_000)
     ios.open_recording(meta).annotate(1, label="x")
     assert written(meta)[0]["core:label"] == "x"
@@ -382,7 +383,7 @@ for start in range(60):
 
 
 def test_recover_keeps_annotations(meta):
-    """As of an interrupted recording: the state says so, and recover writes the metadata again."""
+    """The state marks the recording as interrupted, so that recover rewrites the metadata."""
     ios.open_recording(meta).annotate(100, 20, label="mine")
     edited(meta, lambda words: words["global"].update({"iio_stream:state": "recording"}))
     assert ios.recover(meta).needed

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whatever is passed as an endpoint, a size or an option is accepted or refused with an Error."""
+"""Any value for an endpoint, a size or an option is accepted or refused with an Error."""
 import contextlib
 
 import counts
@@ -22,7 +22,7 @@ KEYS = st.sampled_from(["pattern", "rate", "channels", "frequency", "format", "s
 
 @ANY
 @given(st.dictionaries(st.from_regex(r"[a-z_]{1,12}", fullmatch=True), TEXT, max_size=4))
-def test_an_address_returns_its_options(options):
+def test_uri_is_idempotent(options):
     address = ios.uri("sim:", **options)
     assert ios.uri(address) == address
     assert (address == "sim:") == (not options)
@@ -53,14 +53,14 @@ def test_a_source_is_opened_or_refused(options, limits):
         told = str(error).replace(" ", "_")
         assert any(key in told or f"'{printable(_options.word(value))}'" in str(error)
                    for key, value in {**options, **limits}.items()), error
-    except ios.Error as error:  # it is valid, but more than the machine has
+    except ios.Error as error:  # the request is valid, but needs more than the machine has
         assert error.object.startswith("sim:"), error
 
 
 @ANY
 @given(st.sampled_from(["ci16_le", "ci8", "ri16_le", "cf32_le"]), st.integers(1, 5000), st.integers(1, 64),
        st.integers(2, 12))
-def test_every_size_holds_every_sample(format, samples, units, blocks):
+def test_blocks_of_any_size_deliver_every_sample(format, samples, units, blocks):
     width = ios.Format.parse(format).sample_bytes
     with ios.source("sim:", format=format, rate=0, samples=samples, block_size=width * 8 * units,
                     blocks=blocks) as rx:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Archives in a folder as Dask arrays: each sample is at its place in the stream, by the simulator's ramp."""
+"""Archives in a folder as Dask arrays. The ramp of the simulator shows that each sample is at its index."""
 import re
 
 import numpy as np
@@ -8,7 +8,7 @@ from archives import COUNT, edit, iq, record, seven_parts, truth
 
 import iio_stream as ios
 
-da = pytest.importorskip("dask.array", reason="script/test has it in build/venv")
+da = pytest.importorskip("dask.array", reason="needs dask, which script/test installs")
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def parts(tmp_path):
     return seven_parts(tmp_path)
 
 
-@pytest.mark.parametrize("place", [0, 1000, 16_384, 25_000, 2 * 16_384 - 1])  # at seams and between
+@pytest.mark.parametrize("place", [0, 1000, 16_384, 25_000, 2 * 16_384 - 1])  # at edges and within parts
 def test_each_sample_is_at_its_absolute_index(tmp_path, place):
     record(tmp_path / "a", drop_at=place, drop=300)
     [recording] = ios.archive.open(tmp_path)
@@ -41,7 +41,7 @@ def test_each_sample_is_at_its_absolute_index(tmp_path, place):
 
 
 def test_parts_of_several_losses_and_of_none_are_one_recording(tmp_path):
-    """drop_at makes one loss, stall_at another, as long as the stall."""
+    """drop_at causes one loss and stall_at another one, which is as long as the stall."""
     record(tmp_path / "a", rate="20M", drop_at=20_000, drop=77, stall_at=60_000, stall_for="2ms")
     [recording] = ios.archive.open(tmp_path)
     known = {(gap.index, gap.lost_min) for gap in recording.gaps}
@@ -52,7 +52,7 @@ def test_parts_of_several_losses_and_of_none_are_one_recording(tmp_path):
     assert np.array_equal(got.data[~gone], truth(0, len(got))[~gone])
 
 
-def test_zeros_in_place_of_lost_samples_are_masked_and_left_out(tmp_path):
+def test_zeros_in_place_of_lost_samples_are_masked_or_split_off(tmp_path):
     record(tmp_path / "a", drop_at=25_000, drop=300, on_gap="zero-fill")
     [recording] = ios.archive.open(tmp_path)
     assert [(gap.index, gap.lost_min, gap.evidence) for gap in recording.gaps] == [(25_000, 300, "zero-fill")]
@@ -77,7 +77,7 @@ def test_a_possible_gap_splits_and_does_not_move_samples(tmp_path, parts):
     assert recording.to_dask(None)[:25_000].compute().count() == 50_000
 
 
-def test_a_loss_of_years_makes_no_chunk_for_each_of_its_samples(tmp_path, parts):
+def test_a_very_long_loss_is_refused_as_a_masked_array(tmp_path, parts):
     for part in parts[1:]:
         edit(part, lambda words: [one.update({"core:global_index": one["core:global_index"] + (1 << 60)})
                                   for one in words["captures"]])
@@ -89,7 +89,7 @@ def test_a_loss_of_years_makes_no_chunk_for_each_of_its_samples(tmp_path, parts)
     assert near.cut(0, 10).to_dask(None).compute().tolist() == truth(0, 10).tolist()
 
 
-def test_overlapping_chunks_are_dasks_own(tmp_path, parts):
+def test_overlapping_chunks_equal_those_of_dask(tmp_path, parts):
     recording = ios.archive.open(tmp_path).recordings[0]
     for chunks, overlap in ((10_000, 512), (16_384, 1), (30_000, 30_000), (COUNT, 5)):
         plain = recording.to_dask(chunks=chunks)
@@ -108,13 +108,13 @@ def test_overlapping_chunks_are_dasks_own(tmp_path, parts):
 
 
 def differences(samples, index):
-    """Of neighbours, and where they are."""
+    """Returns the differences of neighboring samples. Checks that the samples are at their index."""
     assert len(samples) == 0 or samples[0, 0] is np.ma.masked or \
         samples.data[0].view(np.float32)[0] * 32768 == truth(index, 1)[0, 0]
     return np.ma.diff(samples, axis=0, prepend=samples[:1])
 
 
-def test_a_function_of_the_users_own_knows_the_index_and_the_neighbours(tmp_path, parts):
+def test_a_user_function_gets_the_index_and_the_overlap(tmp_path, parts):
     recording = ios.archive.open(tmp_path).recordings[0].cut(5, 90_000)
     whole = differences(recording.to_dask().compute(), 5)
     for chunks in (1000, 33_333, COUNT):
@@ -123,7 +123,8 @@ def test_a_function_of_the_users_own_knows_the_index_and_the_neighbours(tmp_path
 
 
 def by_numpy(path, format):
-    """Full scale by SigMF's names alone: 2^(bits-1) of an integer, around the middle of an unsigned one."""
+    """Reads samples with NumPy. Full scale is 2^(bits-1) for integers; unsigned ones are relative to the
+    middle."""
     kind, bits = re.fullmatch(r"[cr]([iuf])(\d+)(?:_le)?", format).groups()
     stored = np.fromfile(path, np.dtype(f"<{kind}{int(bits) // 8}"))
     if kind == "f":
@@ -134,7 +135,7 @@ def by_numpy(path, format):
 
 @pytest.mark.parametrize("format", ["ci16_le", "cu8", "ci8", "cu16_le", "ci32_le", "cf32_le", "ri16_le",
                                     "ru16_le", "rf32_le"])
-def test_full_scale_is_the_librarys(tmp_path, format):
+def test_conversion_to_full_scale_equals_that_of_the_library(tmp_path, format):
     ios.record("sim:", tmp_path / "a", rate=0, samples=5000, format=format, pattern="noise")
     [recording] = ios.archive.open(tmp_path)
     with ios.source(tmp_path / "a.sigmf-meta") as rx:
@@ -150,7 +151,7 @@ def test_full_scale_is_the_librarys(tmp_path, format):
         recording.to_dask("int64")
 
 
-def test_full_scale_is_of_the_significant_bits(tmp_path):
+def test_full_scale_depends_on_the_significant_bits(tmp_path):
     ios.record("sim:", tmp_path / "a", rate=0, samples=5000, format="le:s12/16>>0", pattern="lanes")
     [recording] = ios.archive.open(tmp_path)
     with ios.source(tmp_path / "a.sigmf-meta") as rx:
@@ -159,14 +160,14 @@ def test_full_scale_is_of_the_significant_bits(tmp_path):
 
 
 def test_sigmfs_own_package_reads_the_same_samples(tmp_path, parts):
-    sigmffile = pytest.importorskip("sigmf.sigmffile", reason="script/test has it in build/venv")
+    sigmffile = pytest.importorskip("sigmf.sigmffile", reason="needs sigmf, which script/test installs")
     recording = ios.archive.open(tmp_path).recordings[0]
     theirs = np.concatenate([sigmffile.fromfile(str(part)).read_samples() for part in parts])
     ours = recording.to_dask(chunks=12_345).compute()
     assert np.array_equal(ours.compressed(), theirs)
 
 
-def test_memory_is_of_a_chunk_and_not_of_the_recording(tmp_path, python):
+def test_memory_use_depends_on_the_chunk_and_not_on_the_recording(tmp_path, python):
     ios.record("sim:", tmp_path / "a", rate=0, bytes="256Mi", file_options={"rotate_bytes": "128Mi"})
     said = python(f"""
 import resource, dask, iio_stream as ios
@@ -177,10 +178,10 @@ before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 x.sum().compute(scheduler="sync")
 print(len(recording), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)""")
     samples, more = (int(word) for word in said.split())
-    assert samples == 64 << 20 and more < 64 << 10  # KiB, of 512 MiB
+    assert samples == 64 << 20 and more < 64 << 10  # 64 MiB in KiB; the array has 512 MiB
 
 
-def test_a_missing_extra_is_one_line(python):
+def test_the_error_of_a_missing_extra_is_one_line(python):
     hidden = "import sys\nfor name in ('dask', 'dask.array'): sys.modules[name] = None\n"
     said = python(hidden + """
 import iio_stream as ios

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The index says what the metadata say, each of which the full list reads."""
+"""The index contains the same facts as the metadata of the recordings."""
 import functools
 import hashlib
 import json
@@ -15,9 +15,9 @@ from conftest import BUILD, DEADLINE, REPOSITORY
 
 import iio_stream as ios
 
-pytest.importorskip("s3fs", reason="script/test has it in build/venv")
-pytest.importorskip("dask.array", reason="script/test has it in build/venv")
-pytest.importorskip("moto.server", reason="script/test has it in build/venv")
+pytest.importorskip("s3fs", reason="needs s3fs, which script/test installs")
+pytest.importorskip("dask.array", reason="needs dask, which script/test installs")
+pytest.importorskip("moto.server", reason="needs moto, which script/test installs")
 sys.path.insert(0, str(REPOSITORY / "tests" / "support"))
 import s3fs  # noqa: E402
 import schemas  # noqa: E402
@@ -25,7 +25,7 @@ from pushing import push  # noqa: E402
 
 
 def same(place, **options):
-    """An archive, opened both ways."""
+    """Opens an archive with and without its index, and compares the two."""
     full, _ = command("list", place)
     said, _ = command("list", place, "--indexed")
     schemas.check("archive-list", said)
@@ -43,7 +43,7 @@ def at(seconds):
 
 
 def fleet(folder, seed):
-    """Recordings with losses, retuned, with times in some of their parts; parts are gone."""
+    """Makes recordings with losses, changes of frequency, times in some parts, and missing parts."""
     chance = random.Random(seed)
     for name, hardware in (("roof", "AD9361"), ("yard/mast", "AD9081"), ("cellar", None)):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -66,13 +66,13 @@ def vary(words, number, hardware, chance):
     for one in list(words["captures"]):
         one.pop("core:datetime", None)
         if chance.random() < 0.7:
-            early = chance.choice((0, 0, 0, -5))  # a clock that is set back
+            early = chance.choice((0, 0, 0, -5))  # a negative value sets the clock back
             one["core:datetime"] = at(max(one.get("core:global_index", 0) / 1e4 + early, 0))
         one["core:frequency"] = chance.choice((2.4e9, 2.4e9, 100e6))
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_it_finds_what_reading_all_metadata_finds(tmp_path, seed):
+def test_select_finds_the_same_recordings_with_and_without_the_index(tmp_path, seed):
     fleet(tmp_path, seed)
     index(tmp_path, recordings=3, unfinished=0, damaged=0)
     found, by_index = same(tmp_path)
@@ -96,7 +96,7 @@ def test_it_finds_what_reading_all_metadata_finds(tmp_path, seed):
     assert compared > 40
 
 
-def test_select_makes_no_more_parts_than_it_takes(tmp_path, monkeypatch):
+def test_select_by_the_index_creates_only_the_parts_that_it_needs(tmp_path, monkeypatch):
     parts = seven_parts(tmp_path)
     for number, part in enumerate(parts):
         edit(part, lambda words, n=number: (
@@ -114,7 +114,7 @@ def test_select_makes_no_more_parts_than_it_takes(tmp_path, monkeypatch):
     assert not by_index.select(device="other*") and len(made) == 3
 
 
-def test_computing_by_the_index_gives_the_same(server, tmp_path):
+def test_computing_by_the_index_gives_the_same_result(server, tmp_path):
     seven_parts(tmp_path)
     place = f"s3://{server.bucket}/x"
     push(tmp_path, place)
@@ -129,7 +129,7 @@ def metadata_read(server):
                   if method == "GET" and ".sigmf-meta" in path)
 
 
-def test_a_bucket_s_metadata_are_read_once_for_it(server, tmp_path):
+def test_writing_the_index_reads_only_new_or_changed_metadata(server, tmp_path):
     parts = seven_parts(tmp_path)
     place = f"s3://{server.bucket}"
     push(tmp_path, place)
@@ -142,7 +142,7 @@ def test_a_bucket_s_metadata_are_read_once_for_it(server, tmp_path):
         server.bodies.clear()
         command(verb, place, *options)
         assert len(set(metadata_read(server))) == 7, verb
-    # Another one, and one more.
+    # One object is changed, and one is added.
     edit(parts[2], lambda words: words["global"].update({"core:hw": "another"}))
     store = s3fs.S3FileSystem(skip_instance_cache=True)
     store.pipe(f"{server.bucket}/{parts[2].name}", parts[2].read_bytes())
@@ -159,8 +159,8 @@ def test_a_bucket_s_metadata_are_read_once_for_it(server, tmp_path):
     assert command("list", place, "--indexed")[0]["recordings"] == said["recordings"]
 
 
-def test_what_was_replaced_while_it_was_read_is_read_again(server, tmp_path):
-    """The store lists one object, and gives another one, with an ETag of its own."""
+def test_metadata_that_were_replaced_while_they_were_read_are_read_again(server, tmp_path):
+    """The store lists one object but returns another one, with another ETag."""
     parts = seven_parts(tmp_path)
     place = f"s3://{server.bucket}"
     push(tmp_path, place)
@@ -181,7 +181,7 @@ def test_what_was_replaced_while_it_was_read_is_read_again(server, tmp_path):
     assert {**command("list", place, "--indexed")[0], "as_of": None} == full
 
 
-def test_what_is_damaged_or_unfinished_then_is_said_by_the_index(tmp_path):
+def test_the_index_contains_damaged_and_unfinished_parts(tmp_path):
     parts = seven_parts(tmp_path)
     edit(parts[6], lambda words: words["global"].update({"iio_stream:state": "recording"}))
     parts[1].write_text("{")
@@ -193,7 +193,7 @@ def test_what_is_damaged_or_unfinished_then_is_said_by_the_index(tmp_path):
         ios.archive.open(tmp_path, indexed=True)
 
 
-def test_people_read_how_old_it_is(tmp_path):
+def test_the_text_list_shows_the_time_of_the_index(tmp_path):
     def said(*words, status=0):
         done = subprocess.run([BUILD / "iio-stream", "archive", *words], capture_output=True, text=True,
                               check=False, timeout=DEADLINE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An index that is not there, damaged, no file, or may not be read or written."""
+"""An index that is missing, is damaged, is not a file, or cannot be read or written."""
 import hashlib
 import json
 import os
@@ -11,9 +11,9 @@ from conftest import BUILD, DEADLINE
 
 import iio_stream as ios
 
-pytest.importorskip("s3fs", reason="script/test has it in build/venv")
-pytest.importorskip("dask.array", reason="script/test has it in build/venv")
-pytest.importorskip("moto.server", reason="script/test has it in build/venv")
+pytest.importorskip("s3fs", reason="needs s3fs, which script/test installs")
+pytest.importorskip("dask.array", reason="needs dask, which script/test installs")
+pytest.importorskip("moto.server", reason="needs moto, which script/test installs")
 import s3fs  # noqa: E402
 from pushing import push  # noqa: E402
 
@@ -29,14 +29,14 @@ def test_without_an_index_the_error_names_the_command_that_writes_it(server, tmp
 
 
 def signed(lines):
-    """An index of these lines, as whoever may write one can make it."""
+    """Returns an index of the given lines with a valid hash, as anyone with write access can make it."""
     rest = b"\n".join(lines)
     head = {"iio_stream_index": 1, "sha512": hashlib.sha512(rest).hexdigest()}
     return json.dumps(head).encode() + b"\n" + rest
 
 
 def spoiled(text):
-    """Indexes that are none."""
+    """Yields invalid indexes."""
     first, head, *lines = text.split(b"\n")
     words = json.loads(head)
     assert signed([head, *lines]).split(b"\n")[1:] == text.split(b"\n")[1:]
@@ -78,7 +78,7 @@ def test_a_damaged_index_is_refused(server, tmp_path):
 
 @pytest.mark.parametrize("broken", [b"", b"{", b"[]", b"null", b'{"words": 3, "part": 1}'])
 @pytest.mark.parametrize("number", [1, 4])
-def test_lines_that_make_no_sense_are_refused_by_python(tmp_path, number, broken):
+def test_python_refuses_invalid_lines(tmp_path, number, broken):
     seven_parts(tmp_path)
     index(tmp_path, parts=7)
     lines = (tmp_path / INDEX).read_bytes().split(b"\n")[1:]
@@ -87,17 +87,17 @@ def test_lines_that_make_no_sense_are_refused_by_python(tmp_path, number, broken
         list(ios.archive.open(tmp_path, indexed=True))
 
 
-def test_names_out_of_the_place_are_refused_by_python(tmp_path):
+def test_python_refuses_names_outside_of_the_archive(tmp_path):
     seven_parts(tmp_path)
     index(tmp_path, parts=7)
     lines = (tmp_path / INDEX).read_bytes().split(b"\n")[1:]
     (tmp_path / INDEX).write_bytes(signed([lines[0].replace(b'"name":"a"', b'"name":"../a"'), *lines[1:]]))
-    with pytest.raises(ios.StorageError, match=r"'\.\./a\.0000' is no name"):
+    with pytest.raises(ios.StorageError, match=r"'\.\./a\.0000' is not a valid name"):
         list(ios.archive.open(tmp_path, indexed=True))
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path)])
-def test_an_index_that_is_no_file_is_refused(tmp_path, make):
+def test_an_index_that_is_not_a_regular_file_is_refused(tmp_path, make):
     seven_parts(tmp_path)
     make(tmp_path / INDEX)
     assert INDEX in command("list", tmp_path, "--indexed", status=5)[1]
@@ -106,7 +106,7 @@ def test_an_index_that_is_no_file_is_refused(tmp_path, make):
     assert command("list", tmp_path)[0]["parts"] == 7
 
 
-def test_an_index_that_cannot_be_written_leaves_the_one_before(server, tmp_path):
+def test_a_failure_to_write_the_index_leaves_the_old_one(server, tmp_path):
     seven_parts(tmp_path)
     place = f"s3://{server.bucket}/x"
     push(tmp_path, place)
@@ -120,7 +120,7 @@ def test_an_index_that_cannot_be_written_leaves_the_one_before(server, tmp_path)
     assert store.cat_file(f"{server.bucket}/x/{INDEX}") == text
 
 
-def test_an_index_that_may_not_be_read_is_replaced(server, tmp_path):
+def test_an_index_that_cannot_be_read_is_replaced(server, tmp_path):
     seven_parts(tmp_path)
     place = f"s3://{server.bucket}"
     push(tmp_path, place)
@@ -133,7 +133,7 @@ def test_an_index_that_may_not_be_read_is_replaced(server, tmp_path):
     assert "403" in command("list", place, "--indexed", status=5)[1]
 
 
-def test_several_may_write_it(tmp_path):
+def test_several_processes_can_write_the_index(tmp_path):
     seven_parts(tmp_path)
     for _ in range(5):
         runs = [subprocess.Popen([BUILD / "iio-stream", "archive", "index", tmp_path, "--quiet"])

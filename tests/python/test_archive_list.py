@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`iio-stream archive list` says what Python finds in the same place."""
+"""`iio-stream archive list` prints the recordings that Python finds in the same archive."""
 import os
 import subprocess
 import sys
@@ -12,9 +12,9 @@ from conftest import BUILD, DEADLINE, REPOSITORY
 
 import iio_stream as ios
 
-pytest.importorskip("s3fs", reason="script/test has it in build/venv")
-pytest.importorskip("dask.array", reason="script/test has it in build/venv")
-pytest.importorskip("moto.server", reason="script/test has it in build/venv")
+pytest.importorskip("s3fs", reason="needs s3fs, which script/test installs")
+pytest.importorskip("dask.array", reason="needs dask, which script/test installs")
+pytest.importorskip("moto.server", reason="needs moto, which script/test installs")
 sys.path.insert(0, str(REPOSITORY / "tests" / "support"))
 import s3fs  # noqa: E402
 import schemas  # noqa: E402
@@ -22,7 +22,7 @@ from pushing import push  # noqa: E402
 
 
 def agrees(place, found=None):
-    """What it says, which is what Python says."""
+    """Runs `archive list` and checks that the JSON output equals what Python finds. Returns the output."""
     said, _ = command("list", place)
     schemas.check("archive-list", said)
     found = ios.archive.open(place, on_damage="leave-out") if found is None else found
@@ -45,7 +45,7 @@ def tuned(words, number):
 
 
 def several(folder):
-    """Recordings of many kinds."""
+    """Makes recordings of many kinds."""
     folder.mkdir()
     seven_parts(folder)
     (folder / "roof top" / "ü+1 %41&").mkdir(parents=True)
@@ -65,12 +65,12 @@ def several(folder):
 
 
 def listed(place):
-    """What people get."""
+    """Returns the text output of `archive list`."""
     return subprocess.run([BUILD / "iio-stream", "archive", "list", place], capture_output=True, text=True,
                           check=True, timeout=DEADLINE).stdout
 
 
-def test_recordings_that_end_in_a_number_are_no_parts_of_one(tmp_path):
+def test_recordings_whose_names_end_in_a_number_are_separate(tmp_path):
     for year in (2024, 2025, 2026):
         ios.record("sim:", tmp_path / f"day.{year}.sigmf-meta", rate=0, samples=year)
     said = agrees(str(tmp_path))
@@ -84,9 +84,9 @@ def set_back(parts, after):
             {"core:datetime": f"2026-11-26T{'23:12:00' if n < 3 else after}Z"}))
 
 
-@pytest.mark.parametrize("loses", [20_000, 49_152])  # within a part, or where the clock was set back
+@pytest.mark.parametrize("loses", [20_000, 49_152])  # within a part, or where the clock is set back
 @pytest.mark.parametrize("after", ["23:11:30", "23:10:30", "01:00:00"])
-def test_a_clock_that_was_set_back_parts_nothing(tmp_path, after, loses):
+def test_a_clock_that_was_set_back_does_not_split_a_recording(tmp_path, after, loses):
     record(tmp_path / "a.sigmf-meta", drop_at=loses, drop=300)
     set_back(sorted(tmp_path.glob("*-meta")), after)
     said = agrees(str(tmp_path))
@@ -95,8 +95,8 @@ def test_a_clock_that_was_set_back_parts_nothing(tmp_path, after, loses):
 
 
 @pytest.mark.parametrize("after, parts", [("23:11:30", 7), ("23:10:30", 3)])
-def test_parts_that_do_not_go_on_and_are_older_by_a_minute_are_of_another_recording(tmp_path, after, parts):
-    """As those that an older recording of the same name has left."""
+def test_later_parts_that_are_discontinuous_and_older_belong_to_another_recording(tmp_path, after, parts):
+    """An older recording with the same name can leave parts that are more than a minute older."""
     made = seven_parts(tmp_path)
     for part in made[3:]:
         edit(part, lambda words: [one.update({"core:global_index": one["core:global_index"] + 5})
@@ -106,7 +106,7 @@ def test_parts_that_do_not_go_on_and_are_older_by_a_minute_are_of_another_record
     assert [one["parts"] for one in said["recordings"]] == [parts] and len(said["damaged"]) == 7 - parts
 
 
-def test_one_object_that_may_not_be_read_hides_no_other(server, tmp_path):
+def test_an_object_that_cannot_be_read_does_not_hide_others(server, tmp_path):
     seven_parts(tmp_path)
     push(tmp_path, f"s3://{server.bucket}")
     refused = f"GET /{server.bucket}/a.0003.sigmf-meta"
@@ -119,7 +119,7 @@ def test_one_object_that_may_not_be_read_hides_no_other(server, tmp_path):
     assert wrong["name"] == "a.0003.sigmf-meta" and "403" in wrong["what"]
 
 
-def test_it_says_what_python_finds(server, tmp_path):
+def test_the_list_equals_what_python_finds(server, tmp_path):
     several(tmp_path / "rec")
     said = agrees(str(tmp_path / "rec"))
     assert [one["name"] for one in said["recordings"]] == [
@@ -138,7 +138,7 @@ def test_it_says_what_python_finds(server, tmp_path):
         assert {**again, "place": said["place"]} == said
 
 
-def test_what_is_unfinished_or_damaged_is_named(server, tmp_path):
+def test_unfinished_and_damaged_parts_are_named(server, tmp_path):
     parts = seven_parts(tmp_path)
     edit(parts[6], lambda words: words["global"].update({"iio_stream:state": "recording"}))
     parts[5].with_suffix(".sigmf-data.journal").write_text("")
@@ -157,7 +157,7 @@ def test_what_is_unfinished_or_damaged_is_named(server, tmp_path):
     assert [one["name"] for one in again["damaged"]] == [one["name"] for one in said["damaged"]]
 
 
-def test_a_recording_that_goes_on_is_listed_as_far_as_it_is_finished(tmp_path):
+def test_a_running_recording_is_listed_with_its_finished_parts(tmp_path):
     words = [BUILD / "iio-stream", "record", "sim:", "rate=4M", "a", "rotate_bytes=64Ki", "--quiet",
              "--block-size", "4Ki", "--duration", "30s"]
     with subprocess.Popen(words, cwd=tmp_path, stdin=subprocess.DEVNULL) as recorder:
@@ -172,9 +172,9 @@ def test_a_recording_that_goes_on_is_listed_as_far_as_it_is_finished(tmp_path):
             recorder.kill()
 
 
-def test_there_may_be_many(server, tmp_path):
-    """600 recordings are 1200 objects: two pages of a store's list. Their metadata are read several at a
-    time."""
+def test_many_recordings_are_listed_with_few_requests(server, tmp_path):
+    """600 recordings are 1200 objects, which are two pages of a store's list. Several metadata files are
+    read at the same time."""
     ios.record("sim:", tmp_path / "a.sigmf-meta", rate=0, samples=10)
     texts = [(tmp_path / f"a.sigmf-{kind}").read_bytes() for kind in ("meta", "data")]
     store = s3fs.S3FileSystem(skip_instance_cache=True)
@@ -200,7 +200,7 @@ def test_there_may_be_many(server, tmp_path):
     assert len(server.bodies) == 602
 
 
-def test_a_busy_store_is_asked_again(server, tmp_path):
+def test_requests_to_a_busy_store_are_retried(server, tmp_path):
     (tmp_path / "rec").mkdir()
     seven_parts(tmp_path / "rec")
     url = f"s3://{server.bucket}/x"
@@ -218,7 +218,7 @@ PAGE = b"<ListBucketResult><IsTruncated>%s</IsTruncated>%s</ListBucketResult>"
 
 
 def pages(*tokens, objects=b"", then=None):
-    """What a store answers to one request for a list after the other, and how often it was asked."""
+    """Returns a fault with the pages of a list for successive requests, and the list of these requests."""
     asked = []
 
     def fault(environ, body):
@@ -237,11 +237,11 @@ OBJECT = b"<Contents><Key>a.sigmf-meta</Key><Size>1</Size></Contents>"
 
 
 @pytest.mark.parametrize("tokens, objects, words, most", [
-    ([b"a", b"b"], OBJECT, "token came twice", 3),
-    ([b"a", b"b", b"c", b"d", b"a"], OBJECT.replace(b"a.sig", b"%d.sig"), "token came twice", 5),
+    ([b"a", b"b"], OBJECT, "repeats a continuation token", 3),
+    ([b"a", b"b", b"c", b"d", b"a"], OBJECT.replace(b"a.sig", b"%d.sig"), "repeats a continuation token", 5),
     ([], b"", "list nothing new", 100), ([], OBJECT, "list nothing new", 101),
-    ([None], OBJECT, "does not say where", 1)],
-    ids=["two tokens in turn", "a loop", "empty pages", "the same page", "no token"])
+    ([None], OBJECT, "without a continuation token", 1)],
+    ids=["two alternating tokens", "a loop", "empty pages", "the same page", "no token"])
 def test_a_list_without_an_end_is_an_error(server, tokens, objects, words, most):
     fault, asked = pages(*tokens, objects=objects)
     server.faults.append(fault)
@@ -250,21 +250,21 @@ def test_a_list_without_an_end_is_an_error(server, tokens, objects, words, most)
 
 
 @pytest.mark.parametrize("answer, words", [
-    ([PAGE % (b"true", b"<NextContinuationToken>a</NextContinuationToken>")], "came twice"),
+    ([PAGE % (b"true", b"<NextContinuationToken>a</NextContinuationToken>")], "repeats a continuation token"),
     ([b"<a>" * 100], "nested too deep"),
     ([b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'], "document type"),
     ([b"not XML"], "not XML"),
-    ([b"<html><body>Welcome</body></html>"], "no list"),
+    ([b"<html><body>Welcome</body></html>"], "not a list"),
     (iter(lambda: b"x" * 65536, b""), "longer than 8388608 bytes"),
-], ids=["a circle", "deep", "entities", "no XML", "another page", "endless"])
-def test_hostile_lists_do_no_harm(server, answer, words):
+], ids=["repeated token", "deep", "entities", "not XML", "HTML page", "endless"])
+def test_malicious_lists_are_errors(server, answer, words):
     server.faults.append(lambda environ, body: ("200 OK", {}, answer) if "list-type" in environ["RAW_URI"]
                          else None)
     said, err = command("list", f"s3://{server.bucket}", status=5)
     assert words in err and not said["recordings"]
 
 
-def test_hostile_names_are_not_shown(server, tmp_path):
+def test_malicious_names_are_reported_as_damaged_and_printed_escaped(server, tmp_path):
     ios.record("sim:", tmp_path / "a.sigmf-meta", rate=0, samples=10)
     edit(tmp_path / "a.sigmf-meta", lambda words: words["global"].update({"core:hw": "x\x1b[2J"}))
     store = s3fs.S3FileSystem(skip_instance_cache=True)
@@ -280,7 +280,7 @@ def test_hostile_names_are_not_shown(server, tmp_path):
     assert "\x1b" not in text and r"b\x1b[2J" in text
 
 
-def test_people_get_a_line_for_each(tmp_path):
+def test_the_text_list_has_a_line_for_each_recording(tmp_path):
     for number, part in enumerate(seven_parts(tmp_path)):
         edit(part, lambda words, n=number: tuned(words, 0))
     (tmp_path / "b.sigmf-data").write_bytes(b"")
@@ -291,17 +291,17 @@ def test_people_get_a_line_for_each(tmp_path):
                          f"{tmp_path}: 1 recording in 7 parts, 390.62 KiB; 1 unfinished, 0 damaged"]
 
 
-def test_mistakes_say_what_to_do(server, tmp_path, monkeypatch):
+def test_the_errors_of_list_have_hints(server, tmp_path, monkeypatch):
     for place, words in (("http://x/y", "s3://BUCKET/PREFIX"), ("file://x", "file:///FOLDER"),
-                         ("s3://Bucket_1", "no name of a bucket"), ("s3:/abc", "s3://BUCKET/PREFIX")):
+                         ("s3://Bucket_1", "invalid bucket name"), ("s3:/abc", "s3://BUCKET/PREFIX")):
         assert words in command("list", place, status=2)[1]
     assert "nowhere" in command("list", tmp_path / "nowhere", status=5)[1]
-    assert "there is nothing" in command("list", f"s3://{server.bucket}/nowhere", status=5)[1]
+    assert "no objects below this prefix" in command("list", f"s3://{server.bucket}/nowhere", status=5)[1]
     assert "NoSuchBucket" in command("list", "s3://nothing-there", status=5)[1]
     assert command("list", f"s3://{server.bucket}")[0]["recordings"] == []
     assert "takes no --keep" in command("list", tmp_path, "--keep", "all", status=2)[1]
-    assert "is another" in command("list", tmp_path, "elsewhere", status=2)[1]
-    assert "where to" in command("push", tmp_path, status=2)[1]
+    assert "'elsewhere' is unexpected" in command("list", tmp_path, "elsewhere", status=2)[1]
+    assert "has no destination" in command("push", tmp_path, status=2)[1]
     assert "use push, list, verify, prune, pull, index or pack" in command("lst", tmp_path, status=2)[1]
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     assert "AWS_SECRET_ACCESS_KEY" in command("list", f"s3://{server.bucket}", status=2)[1]

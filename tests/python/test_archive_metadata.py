@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Recordings are found by their metadata alone, and what does not fit together is refused by name."""
+"""Recordings are found by their metadata only. Contradictory metadata are refused, and the error names the
+file."""
 import json
 import subprocess
 import time
@@ -11,7 +12,7 @@ from conftest import BUILD, DEADLINE
 
 import iio_stream as ios
 
-pytest.importorskip("dask.array", reason="script/test has it in build/venv")
+pytest.importorskip("dask.array", reason="needs dask, which script/test installs")
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def parts(tmp_path):
     return seven_parts(tmp_path)
 
 
-def test_a_folders_recordings_are_found_by_their_metadata(tmp_path, parts):
+def test_recordings_in_a_folder_are_found_by_their_metadata(tmp_path, parts):
     (tmp_path / "deep" / "er").mkdir(parents=True)
     record(tmp_path / "deep" / "er" / "b.sigmf-meta")
     ios.record("sim:", tmp_path / "c.sigmf-meta", rate=0, samples=10)
@@ -32,7 +33,7 @@ def test_a_folders_recordings_are_found_by_their_metadata(tmp_path, parts):
     assert found.unfinished == () and found.damaged == () and "3 recordings" in repr(found)
 
 
-def test_a_part_that_is_not_there_is_a_gap(tmp_path, parts):
+def test_a_missing_part_is_a_gap(tmp_path, parts):
     for path in (parts[3], parts[3].with_suffix(".sigmf-data")):
         path.unlink()
     [recording] = ios.archive.open(tmp_path)
@@ -50,7 +51,7 @@ def test_a_part_that_is_not_there_is_a_gap(tmp_path, parts):
     assert np.array_equal(recording.to_dask(None)[:5].compute(), truth(16_384, 5))
 
 
-def test_what_is_being_written_is_left_out_and_counted(tmp_path, parts):
+def test_unfinished_parts_are_left_out_and_listed(tmp_path, parts):
     edit(parts[6], lambda words: words["global"].update({"iio_stream:state": "recording"}))
     parts[5].with_suffix(".sigmf-data.journal").write_text("")
     parts[4].unlink()
@@ -59,7 +60,7 @@ def test_what_is_being_written_is_left_out_and_counted(tmp_path, parts):
     assert len(found.recordings[0].parts) == 4 and found.recordings[0].gaps[-1].lost_min == 300
 
 
-def test_a_recording_that_goes_on_is_read_as_far_as_it_is_finished(tmp_path):
+def test_the_finished_parts_of_a_running_recording_can_be_read(tmp_path):
     words = [str(BUILD / "iio-stream"), "record", "sim:", "rate=4M", "a", "rotate_bytes=64Ki", "--quiet",
              "--block-size", "4Ki", "--duration", "30s"]
     recorder = subprocess.Popen(words, cwd=tmp_path, stdin=subprocess.DEVNULL)
@@ -93,7 +94,7 @@ def first(**words):
 
 
 def noted(**words):
-    """With one more annotation, in its place."""
+    """Returns a change that adds an annotation, sorted by its start."""
     def change(metadata):
         metadata["annotations"].append(keys(words))
         metadata["annotations"].sort(key=lambda note: note["core:sample_start"])
@@ -135,7 +136,7 @@ def noted(**words):
     (1, lambda words: words.update(annotations=[3]), "annotations"),
     (1, lambda words: words.pop("global"), "global"),
 ])
-def test_metadata_that_lie_are_refused_by_name(tmp_path, parts, number, change, words):
+def test_the_error_of_wrong_metadata_names_the_file(tmp_path, parts, number, change, words):
     if not isinstance(json.loads(parts[0].read_text())["global"].get("core:sample_rate"), float):
         for part in parts:
             edit(part, top(core__sample_rate=1e6))
@@ -159,14 +160,14 @@ def test_metadata_that_lie_are_refused_by_name(tmp_path, parts, number, change, 
     b"", b"{", b"[]", b"\xff\xfe", b"[" * 100_000, b'{"global": {}}', b'{"global": 1}',
     b'{"global": {"core:sample_rate": 1e999}}', b'{"a": ' + b"1" * 10_000 + b"}",
 ], ids=range(9))
-def test_what_is_no_metadata_is_refused_by_name(tmp_path, parts, text):
+def test_the_error_of_unreadable_metadata_names_the_file(tmp_path, parts, text):
     parts[2].write_bytes(text)
     with pytest.raises(ios.StorageError, match="a.0002.sigmf-meta"):
         ios.archive.open(tmp_path)
     assert [one["name"] for one in command("list", tmp_path)[0]["damaged"]] == ["a.0002.sigmf-meta"]
 
 
-def test_samples_that_are_not_there_are_refused_by_name(tmp_path, parts):
+def test_the_error_of_missing_samples_names_the_file(tmp_path, parts):
     data = parts[2].with_suffix(".sigmf-data")
     recording = ios.archive.open(tmp_path).recordings[0]
     with open(data, "r+b") as file:
@@ -186,7 +187,7 @@ def test_samples_that_are_not_there_are_refused_by_name(tmp_path, parts):
         ios.archive.open("gopher://x")
 
 
-def test_selections_are_of_samples(tmp_path, parts):
+def test_select_returns_ranges_of_samples(tmp_path, parts):
     def tuned(words, number):
         words["global"]["core:hw"] = "AD9361"
         words["global"]["core:sample_rate"] = 1e6
@@ -211,7 +212,7 @@ def test_selections_are_of_samples(tmp_path, parts):
     t = "2026-11-26T23:00:00"
     assert ranges(time=(f"{t}.01", f"{t}.02Z")) == [(10_000, 20_000)]
     assert ranges(time=(None, np.datetime64(f"{t}.0000015"))) == [(0, 2)]
-    assert ranges(time=(f"{t}.0251", None)) == [(25_100, end)]  # lost samples have a time, too
+    assert ranges(time=(f"{t}.0251", None)) == [(25_100, end)]  # lost samples have a time too
     assert ranges(time=(f"{t}.04", None), frequency="100M") == [(40_000, fourth.end)]
     assert ranges(time=("2027-01-01", None)) == ranges(time=(None, "2026-01-01")) == []
     [cut] = found.select(time=(f"{t}.02", f"{t}.03"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Power, spectra and detections of archives are NumPy's own of the same samples, on any worker."""
+"""Power, spectra and detections of archives equal those of NumPy, whatever worker computes them."""
 import importlib
 import json
 import os
@@ -13,15 +13,15 @@ from conftest import DEADLINE, PACKAGE
 
 import iio_stream as ios
 
-pytest.importorskip("dask.array", reason="script/test has it in build/venv")
+pytest.importorskip("dask.array", reason="needs dask, which script/test installs")
 
 RATE = 1_000_000
-TONE = {"rate": RATE, "pattern": "tone", "frequency": 125_000, "blocks": 200}  # nothing else is lost
+TONE = {"rate": RATE, "pattern": "tone", "frequency": 125_000, "blocks": 200}  # many blocks prevent losses
 FLAT_TOP = (1.0, -1.942604, 1.340318, -0.440811, 0.043097)  # HFT90D
 
 
 def frames_of(x, bins):
-    """Powers of whole frames, (frames, bins)."""
+    """Returns the powers of whole frames, with shape (frames, bins)."""
     turn = 2 * np.pi * np.arange(bins) / bins
     window = sum(part * np.cos(order * turn) for order, part in enumerate(FLAT_TOP))
     frames = x[:len(x) // bins * bins].reshape(-1, bins) * (window / window.sum())
@@ -29,7 +29,7 @@ def frames_of(x, bins):
 
 
 def others(path, samples, **words):
-    """A recording by another program."""
+    """Writes a recording of another program."""
     path.with_suffix(".sigmf-data").write_bytes(samples.astype("<c8").tobytes())
     path.write_text(json.dumps({"global": {"core:datatype": "cf32_le", "core:version": "1.2.0",
                                            "core:sample_rate": RATE},
@@ -43,7 +43,7 @@ def recording(tmp_path):
 
 
 @pytest.mark.parametrize("average", [1, 7, 300])
-def test_spectra_are_of_the_frames_without_a_lost_sample(recording, average, monkeypatch):
+def test_spectra_average_only_frames_without_lost_samples(recording, average, monkeypatch):
     from iio_stream.archive import products
     bins = 128
     seen = ios.archive.spectrogram(recording, bins=bins, average=average)
@@ -53,12 +53,12 @@ def test_spectra_are_of_the_frames_without_a_lost_sample(recording, average, mon
     powers[(whole >= 25_000 // bins) & (whole <= 25_299 // bins)] = np.nan
     rows = len(recording) // (bins * average)
     with np.testing.suppress_warnings() as warnings:
-        warnings.filter(RuntimeWarning)  # of rows without a frame
+        warnings.filter(RuntimeWarning)  # for rows without a frame
         wanted = np.nanmean(powers[:rows * average].reshape(rows, average, bins), axis=1)
     assert got.shape == (rows, bins) and seen.row_samples == bins * average and seen.start == 0
     np.testing.assert_allclose(got, wanted, rtol=1e-6, atol=1e-12)
     assert np.isnan(got).any() == (average == 1)
-    # Bits do not depend on how much is done at once, as long as rows are whole.
+    # The result does not depend on the size of the tasks, which compute whole rows.
     assert np.array_equal(seen.power.compute(scheduler="threads"), got, equal_nan=True)
     monkeypatch.setattr(products, "_TASK", 10_000)
     again = ios.archive.spectrogram(recording, bins=bins, average=average).power
@@ -66,7 +66,7 @@ def test_spectra_are_of_the_frames_without_a_lost_sample(recording, average, mon
     assert np.array_equal(again.compute(scheduler="threads"), got, equal_nan=True)
 
 
-def test_power_is_of_the_samples_that_are_there(recording):
+def test_power_averages_only_samples_that_are_not_lost(recording):
     x = iq(truth(0, len(recording)))[:, 0].astype(np.complex128)
     x[25_000:25_300] = np.nan
     for samples in (100, 1000, 40_000, COUNT):
@@ -103,7 +103,8 @@ def test_a_tone_is_at_its_frequency_and_level(tmp_path):
 
 
 def bursts():
-    """Noise at -60 dBFS and two tones, and what they are: first and last sample, frequency, level."""
+    """Returns noise at -60 dBFS with tones, and the first and last sample, frequency and level of each
+    tone."""
     random = np.random.default_rng(1)
     x = 1e-3 / np.sqrt(2) * (random.standard_normal(400_000) + 1j * random.standard_normal(400_000))
     known = [(50_000, 90_000, 100_000, -20), (60_000, 200_000, -300_000, -30),
@@ -114,7 +115,7 @@ def bursts():
     return x, known
 
 
-def test_signals_are_detected_once_each_where_they_are(tmp_path, monkeypatch):
+def test_each_signal_is_detected_once_at_its_place(tmp_path, monkeypatch):
     from iio_stream.archive import products
     x, known = bursts()
     others(tmp_path / "x.sigmf-meta", x)
@@ -124,18 +125,18 @@ def test_signals_are_detected_once_each_where_they_are(tmp_path, monkeypatch):
     row = 256 * 8
     for one, (first, last, frequency, level) in zip(found, known):
         assert abs(one.start - first) <= row and abs(one.stop - last) <= row
-        assert one.low <= frequency <= one.high and one.high - one.low < RATE / 6  # what is switched is wide
+        assert one.low <= frequency <= one.high and one.high - one.low < RATE / 6  # keying widens it
         assert one.peak == pytest.approx(level, abs=0.5)
-    monkeypatch.setattr(products, "_TASK", 10_000)  # seams between tasks join nothing, and cut nothing
+    monkeypatch.setattr(products, "_TASK", 10_000)  # the edges of tasks neither join nor split signals
     assert ios.archive.detect(recording, bins=256, average=8, threshold=15).compute() == found
 
 
 def pixels(path):
-    image = pytest.importorskip("matplotlib.image", reason="script/test has it in build/venv")
+    image = pytest.importorskip("matplotlib.image", reason="needs matplotlib, which script/test installs")
     return image.imread(path)[..., :3]
 
 
-def test_the_picture_shows_gaps(tmp_path):
+def test_the_picture_of_a_spectrum_shows_gaps(tmp_path):
     folder = tmp_path / "archive"
     folder.mkdir()
     record(folder / "a", **TONE, drop_at=40_000, drop=30_000)
@@ -148,7 +149,7 @@ def test_the_picture_shows_gaps(tmp_path):
     assert rose.sum() / drawn.sum() == pytest.approx(30 / 130, abs=0.05)  # 30000 of 130000 samples are lost
 
 
-def test_what_cannot_be_drawn_is_one_line(tmp_path, capsys):
+def test_errors_of_the_spectrum_command_are_one_line(tmp_path, capsys):
     main = importlib.import_module("iio_stream.archive.__main__").main
 
     def said(*words):
@@ -161,6 +162,7 @@ def test_what_cannot_be_drawn_is_one_line(tmp_path, capsys):
     assert "has no samples with a time and a rate" in said()
     for path in paths:
         edit(path, lambda words: words["global"].update({"core:sample_rate": 1e6}))
-    assert "has no samples" in said("--device", "AD*") and "is no time" in said("--time", "yesterday", "now")
+    assert "has no samples" in said("--device", "AD*")
+    assert "is not a valid time" in said("--time", "yesterday", "now")
     paths[1].with_suffix(".sigmf-data").unlink()
     assert "a.0001.sigmf-data" in said()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`iio-stream archive prune` removes the oldest parts, whole ones, and nothing else."""
+"""`iio-stream archive prune` removes the oldest parts, each completely, and nothing else."""
 import datetime
 import os
 import signal
@@ -11,8 +11,8 @@ import pytest
 from archives import command, edit, record, seven_parts
 from conftest import BUILD, DEADLINE, REPOSITORY
 
-pytest.importorskip("s3fs", reason="script/test has it in build/venv")
-pytest.importorskip("moto.server", reason="script/test has it in build/venv")
+pytest.importorskip("s3fs", reason="needs s3fs, which script/test installs")
+pytest.importorskip("moto.server", reason="needs moto, which script/test installs")
 sys.path.insert(0, str(REPOSITORY / "tests" / "support"))
 import schemas  # noqa: E402
 from pushing import digests, push, stored  # noqa: E402
@@ -21,7 +21,7 @@ PART = 65536  # bytes
 
 
 def dated(folder):
-    """Seven parts, the last sample of each so many days ago: 60, 50 … 0."""
+    """Makes seven parts that were recorded 60, 50 … 0 days ago."""
     folder.mkdir()
     parts = seven_parts(folder)
     for number, part in enumerate(parts):
@@ -41,7 +41,8 @@ def names(parts):
 
 
 def left(folder, bucket):
-    """In the folder or, if it was pushed, in the bucket: names of parts, each with both files."""
+    """Returns the names of the parts in the bucket, or in the folder if there is none. Each must have both
+    files."""
     found = stored(f"s3://{bucket}") if bucket else digests(folder)
     stems = sorted({name.rpartition(".")[0] for name in found})
     assert len(found) == 2 * len(stems), found
@@ -53,7 +54,7 @@ def left(folder, bucket):
     (["--older", "35d"], 3), (["--older", "1000d"], 0), (["--older", "1h"], 6),
     (["--keep-size", f"{4 * PART}"], 3), (["--keep-size", "1Ti"], 0), (["--keep-size", "0"], 7),
     (["--older", "55d", "--keep-size", f"{5 * PART}"], 2), (["--older", "25d", "--keep-size", "1Ti"], 4)])
-def test_the_oldest_go(server, tmp_path, where, options, gone):
+def test_prune_removes_the_oldest_parts(server, tmp_path, where, options, gone):
     parts = dated(tmp_path / "rec")
     bucket = server.bucket if where == "bucket" else None
     place = f"s3://{bucket}" if bucket else tmp_path / "rec"
@@ -69,7 +70,7 @@ def test_the_oldest_go(server, tmp_path, where, options, gone):
     assert not bucket or digests(tmp_path / "rec").keys() >= {part.name for part in parts}
 
 
-def test_metadata_go_first(server, tmp_path):
+def test_prune_removes_the_metadata_of_a_part_first(server, tmp_path):
     dated(tmp_path / "rec")
     push(tmp_path / "rec", f"s3://{server.bucket}")
     server.bodies.clear()
@@ -82,7 +83,7 @@ def test_metadata_go_first(server, tmp_path):
     assert len(order) == 14
 
 
-def test_without_a_time_the_files_age_counts(tmp_path):
+def test_a_part_without_a_time_has_the_age_of_its_file(tmp_path):
     parts = seven_parts(tmp_path)
     for number, part in enumerate(parts):
         edit(part, lambda words: [one.pop("core:datetime", None) for one in words["captures"]])
@@ -91,7 +92,7 @@ def test_without_a_time_the_files_age_counts(tmp_path):
     assert [one["name"] for one in said["removed"]] == names(parts)[:3]
 
 
-def test_what_is_unfinished_or_damaged_stays(tmp_path):
+def test_unfinished_and_damaged_parts_are_kept(tmp_path):
     parts = dated(tmp_path / "rec")
     parts[0].write_text("{")
     parts[1].unlink()
@@ -104,7 +105,7 @@ def test_what_is_unfinished_or_damaged_stays(tmp_path):
         "a.0000", "a.0000", "a.0001", "a.0002", "a.0002", "a.0002", "a.0003", "a.0003"]
 
 
-def test_one_that_cannot_be_removed_is_named_and_the_others_go(server, tmp_path):
+def test_a_part_that_cannot_be_removed_is_named_and_the_others_are_removed(server, tmp_path):
     parts = dated(tmp_path / "rec")
     push(tmp_path / "rec", f"s3://{server.bucket}")
     server.faults.append(lambda environ, body: ("405 Method Not Allowed", {}, [
@@ -116,8 +117,8 @@ def test_one_that_cannot_be_removed_is_named_and_the_others_go(server, tmp_path)
     assert left(None, server.bucket) == [names(parts)[n] for n in (1, 4, 5, 6)]
 
 
-def test_ctrl_c_ends_it_between_two_parts(server, tmp_path):
-    """It tells what went; no part loses one of its objects alone."""
+def test_ctrl_c_ends_prune_between_two_parts(server, tmp_path):
+    """prune reports the removed parts. No part loses only one of its objects."""
     (tmp_path / "rec").mkdir()
     record(tmp_path / "rec" / "a.sigmf-meta", samples=16_384 * 40)
     push(tmp_path / "rec", f"s3://{server.bucket}")
@@ -137,7 +138,7 @@ def test_ctrl_c_ends_it_between_two_parts(server, tmp_path):
     assert 0 < out.count("removed a.") == 40 - len(left(None, server.bucket)) < 40
 
 
-def test_people_read_what_goes(tmp_path):
+def test_the_text_output_names_removed_parts(tmp_path):
     dated(tmp_path / "rec")
     words = [BUILD / "iio-stream", "archive", "prune", tmp_path / "rec", "--older", "45d"]
     for more, verb in ((["--dry-run"], "would remove"), ([], "removed")):
@@ -148,16 +149,17 @@ def test_people_read_what_goes(tmp_path):
         assert f"{verb} 2 parts, 128.00 KiB; 5 parts" in lines[2] and len(lines) == 3
 
 
-def test_mistakes_say_what_to_do(tmp_path):
-    assert "which parts" in command("prune", tmp_path, status=2)[1]
+def test_the_errors_of_prune_have_hints(tmp_path):
+    assert "no limit is given" in command("prune", tmp_path, status=2)[1]
     assert "older=soon" in command("prune", tmp_path, "--older", "soon", status=2)[1]
     assert "keep-size=much" in command("prune", tmp_path, "--keep-size", "much", status=2)[1]
     assert "takes no --older" in command("list", tmp_path, "--older", "1d", status=2)[1]
     assert "nowhere" in command("prune", tmp_path / "nowhere", "--older", "1d", status=5)[1]
 
 
-def test_a_recording_that_has_taken_the_name_stays(server, tmp_path):
-    """It comes after prune has read what was there, and just before it removes that."""
+def test_a_new_recording_with_the_same_name_is_not_removed(server, tmp_path):
+    """The new recording is stored after prune has read the metadata, and just before it removes the old
+    one."""
     import boto3
     parts = dated(tmp_path / "rec")
     push(tmp_path / "rec", f"s3://{server.bucket}")
@@ -177,13 +179,13 @@ def test_a_recording_that_has_taken_the_name_stays(server, tmp_path):
     store.head_object(Bucket=server.bucket, Key=parts[0].with_suffix(".sigmf-data").name)
 
 
-def test_what_had_gone_before_the_store_refused_is_reported(server, tmp_path):
+def test_parts_that_were_removed_before_an_error_of_the_store_are_reported(server, tmp_path):
     parts = dated(tmp_path / "rec")
     push(tmp_path / "rec", f"s3://{server.bucket}")
 
     def fault(environ, body):
         if environ["REQUEST_METHOD"] == "DELETE" and "0005" in environ["RAW_URI"]:
-            time.sleep(1)  # while the others go
+            time.sleep(1)  # the other parts are removed in the meantime
             return "403 Forbidden", {}, [b"<Error><Code>AccessDenied</Code></Error>"]
         return None
 
@@ -194,8 +196,8 @@ def test_what_had_gone_before_the_store_refused_is_reported(server, tmp_path):
 
 
 @pytest.mark.parametrize("which, goes", [(["--keep-size", f"{3 * PART}"], 4), (["--older", "55d"], 1)])
-def test_parts_after_a_clock_that_was_set_back_are_newer(tmp_path, which, goes):
-    """The third to the seventh were taken a year earlier, by the clock."""
+def test_prune_orders_parts_by_index_if_the_clock_was_set_back(tmp_path, which, goes):
+    """By the clock, the third to the seventh part were recorded a year earlier."""
     parts = dated(tmp_path / "rec")
     for part in parts[2:]:
         edit(part, lambda words: [one.update({"core:datetime": "2025" + one["core:datetime"][4:]})

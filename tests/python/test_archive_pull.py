@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`iio-stream archive pull` makes of what is in an archive what was in the folder."""
+"""`iio-stream archive pull` restores from an archive the files that were pushed to it."""
 import hashlib
 import os
 import signal
@@ -13,9 +13,9 @@ from conftest import BUILD, DEADLINE, REPOSITORY
 
 import iio_stream as ios
 
-pytest.importorskip("s3fs", reason="script/test has it in build/venv")
-pytest.importorskip("dask.array", reason="script/test has it in build/venv")
-pytest.importorskip("moto.server", reason="script/test has it in build/venv")
+pytest.importorskip("s3fs", reason="needs s3fs, which script/test installs")
+pytest.importorskip("dask.array", reason="needs dask, which script/test installs")
+pytest.importorskip("moto.server", reason="needs moto, which script/test installs")
 sys.path.insert(0, str(REPOSITORY / "tests" / "support"))
 import s3fs  # noqa: E402
 import schemas  # noqa: E402
@@ -25,7 +25,7 @@ T = "2026-11-26T23:00:00"
 
 
 def recorded(folder, hashed=True):
-    """Seven parts, dated; the index is the time in microseconds."""
+    """Makes seven parts with times. The sample index is the time in microseconds."""
     folder.mkdir()
     parts = seven_parts(folder)
     for part in parts:
@@ -50,7 +50,7 @@ def url(server, tmp_path):
     return f"s3://{server.bucket}/on top"
 
 
-def test_what_was_pushed_comes_back_once(server, tmp_path, url):
+def test_pull_restores_pushed_files_and_skips_them_the_second_time(server, tmp_path, url):
     here = tmp_path / "new" / "here"
     said, _ = command("pull", url, here)
     schemas.check("archive-pull", said)
@@ -67,7 +67,7 @@ def test_what_was_pushed_comes_back_once(server, tmp_path, url):
 @pytest.mark.parametrize("time", [(f"{T}.02", f"{T}.03Z"), ("-", f"{T}.02"), (f"{T}.08", "-"), ("-", "-"),
                                   (f"{T}.0163840", f"{T}.0326840"), (f"{T}.016383", f"{T}.0326841"),
                                   ("2026-11-27", "-"), ("2025-01-01", "2026-01-01")])
-def test_a_time_is_chosen_as_python_chooses_it(tmp_path, time):
+def test_time_selects_the_same_parts_as_python(tmp_path, time):
     recorded(tmp_path / "rec")
     said, _ = command("pull", tmp_path / "rec", tmp_path / "here", "--time", *time)
     chosen = ios.archive.open(tmp_path / "rec").select(
@@ -77,7 +77,7 @@ def test_a_time_is_chosen_as_python_chooses_it(tmp_path, time):
     assert sorted(path.name for path in here.glob("*-data")) == wanted and said["parts"] == len(wanted)
 
 
-def test_names_are_patterns(tmp_path):
+def test_name_selects_recordings_by_a_pattern(tmp_path):
     (tmp_path / "rec" / "deep").mkdir(parents=True)
     for name in ("roof", "road", "deep/roof"):
         ios.record("sim:", tmp_path / "rec" / f"{name}.sigmf-meta", rate=0, samples=10)
@@ -88,8 +88,8 @@ def test_names_are_patterns(tmp_path):
     assert said["parts"] == 0 or all(ios.archive.open(tmp_path / "rec").recordings[0].dated)
 
 
-def test_samples_come_before_their_metadata(server, tmp_path, url):
-    """While the samples of a part are on their way, nothing has its name."""
+def test_samples_are_pulled_before_their_metadata(server, tmp_path, url):
+    """While the samples of a part are downloaded, only the partial file exists."""
     here, seen = tmp_path / "here", []
 
     def fault(environ, body):
@@ -102,7 +102,7 @@ def test_samples_come_before_their_metadata(server, tmp_path, url):
     assert seen == ["a.0003.sigmf-data.part"]
 
 
-def test_one_that_was_killed_goes_on_where_it_was(server, tmp_path):
+def test_a_killed_pull_is_resumed(server, tmp_path):
     folder = tmp_path / "rec"
     folder.mkdir()
     ios.record("sim:", folder / "a.sigmf-meta", rate=0, pattern="noise", bytes="8Mi",
@@ -134,7 +134,7 @@ def test_one_that_was_killed_goes_on_where_it_was(server, tmp_path):
 
 @pytest.mark.parametrize("left", [b"of something else" * 1000, bytes(100_000), b""],
                          ids=["shorter", "longer", "empty"])
-def test_another_half_done_download_is_replaced(server, tmp_path, url, left):
+def test_a_partial_download_of_other_data_is_replaced(server, tmp_path, url, left):
     here = tmp_path / "here"
     here.mkdir()
     (here / "a.0002.sigmf-data.part").write_bytes(left)
@@ -143,7 +143,7 @@ def test_another_half_done_download_is_replaced(server, tmp_path, url, left):
 
 
 @pytest.mark.parametrize("hashed", [True, False])
-def test_one_that_was_killed_before_the_metadata_is_finished(tmp_path, hashed):
+def test_a_pull_that_was_killed_before_it_got_the_metadata_is_completed(tmp_path, hashed):
     recorded(tmp_path / "rec", hashed)
     here = tmp_path / "here"
     command("pull", tmp_path / "rec", here)
@@ -155,7 +155,7 @@ def test_one_that_was_killed_before_the_metadata_is_finished(tmp_path, hashed):
 
 @pytest.mark.parametrize("hashed", [True, False])
 @pytest.mark.parametrize("what", ["other samples", "other metadata", "a link"])
-def test_other_files_of_the_name_stay(tmp_path, hashed, what):
+def test_existing_files_with_other_contents_are_kept(tmp_path, hashed, what):
     recorded(tmp_path / "rec", hashed)
     here = tmp_path / "here"
     here.mkdir()
@@ -167,11 +167,11 @@ def test_other_files_of_the_name_stay(tmp_path, hashed, what):
         wrong.write_bytes(bytes(65536))
     said, err = command("pull", tmp_path / "rec", here, status=5)
     assert said["pulled"] == 6 and [one["name"] for one in said["problems"]] == ["a.0001"]
-    assert "something else" in err and wrong.read_bytes() == bytes(65536)
+    assert "with other contents" in err and wrong.read_bytes() == bytes(65536)
     assert len(list(here.iterdir())) == 13
 
 
-def test_what_the_store_sends_wrongly_gets_no_name(server, tmp_path, url):
+def test_wrong_samples_from_the_store_are_discarded(server, tmp_path, url):
     app = server._app
 
     def wrong(environ, start):
@@ -191,7 +191,7 @@ def test_what_the_store_sends_wrongly_gets_no_name(server, tmp_path, url):
     assert said["pulled"] == 1 and digests(tmp_path / "here") == digests(tmp_path / "rec")
 
 
-def test_a_cut_connection_and_a_busy_store_do_no_harm(server, tmp_path, url):
+def test_pull_survives_broken_connections_and_a_busy_store(server, tmp_path, url):
     answers = [("503 Busy", {}, []), OSError("cut"), ("500 Internal Server Error", {}, [b"oops"])] * 3
     server.faults.append(lambda environ, body: answers.pop()
                          if answers and environ["RAW_URI"].endswith("-data") else None)
@@ -199,7 +199,7 @@ def test_a_cut_connection_and_a_busy_store_do_no_harm(server, tmp_path, url):
     assert said["pulled"] == 7 and digests(tmp_path / "here") == digests(tmp_path / "rec")
 
 
-def test_what_is_damaged_there_is_left_there(tmp_path):
+def test_damaged_parts_are_not_pulled(tmp_path):
     parts = recorded(tmp_path / "rec")
     parts[1].write_text("{")
     os.truncate(parts[2].with_suffix(".sigmf-data"), 10)
@@ -209,7 +209,7 @@ def test_what_is_damaged_there_is_left_there(tmp_path):
         assert f"archive: {name}: " in err
 
 
-def test_names_do_not_lead_out_of_the_folder(server, tmp_path):
+def test_names_cannot_point_outside_of_the_folder(server, tmp_path):
     ios.record("sim:", tmp_path / "a.sigmf-meta", rate=0, samples=10)
     import boto3
     for name in ("x/../../up", "x//etc/up", "x/./up"):
@@ -221,7 +221,7 @@ def test_names_do_not_lead_out_of_the_folder(server, tmp_path):
     assert s3fs.S3FileSystem(skip_instance_cache=True).exists(server.bucket)
 
 
-def test_mistakes_say_what_to_do(tmp_path):
+def test_the_errors_of_pull_have_hints(tmp_path):
     recorded(tmp_path / "rec")
     for options, words in (([], "a folder"), ([tmp_path / "x", "--time", "now", "-"], "2026-11-26T23:00"),
                            ([tmp_path / "x", "--time", "2027-01-01", "2026-01-01"], "ends before it begins"),
@@ -233,8 +233,8 @@ def test_mistakes_say_what_to_do(tmp_path):
 
 
 @pytest.mark.parametrize("hashed", [True, False])
-def test_two_pulls_take_nothing_from_each_other(server, tmp_path, hashed):
-    """The second waits for a part of the first, which then has it."""
+def test_two_simultaneous_pulls_do_not_disturb_each_other(server, tmp_path, hashed):
+    """The second pull waits for a part that the first one downloads, and then finds it."""
     recorded(tmp_path / "rec", hashed)
     url, here, asked = f"s3://{server.bucket}/both", tmp_path / "here", []
     push(tmp_path / "rec", url)
@@ -261,18 +261,19 @@ def test_two_pulls_take_nothing_from_each_other(server, tmp_path, hashed):
     assert digests(here) == digests(tmp_path / "rec") and len(list(here.iterdir())) == 14
 
 
-def test_a_file_with_another_name_is_not_written_to(tmp_path):
+def test_a_partial_file_with_another_hard_link_is_not_written_to(tmp_path):
     recorded(tmp_path / "rec")
     here, mine = tmp_path / "here", tmp_path / "mine"
     here.mkdir()
     mine.write_text("precious")
     os.link(mine, here / "a.0003.sigmf-data.part")
     said, err = command("pull", tmp_path / "rec", here, status=5)
-    assert said["pulled"] == 6 and "it has another name, too" in err and mine.read_text() == "precious"
+    assert said["pulled"] == 6 and "it has another hard link" in err and mine.read_text() == "precious"
 
 
 def answering(server, monkeypatch, ending, change):
-    """``change`` gets each answer to a GET of such an object: status, headers, body, and its environ."""
+    """Changes the answers to GET requests of some objects. ``change`` gets status, headers, body and
+    environ."""
     app = server._app
 
     def changed(environ, start):
@@ -290,21 +291,21 @@ def answering(server, monkeypatch, ending, change):
 
 
 @pytest.mark.parametrize("what", ["its last byte is missing", "a byte is another"])
-def test_metadata_that_the_store_sends_wrongly_get_no_name(server, tmp_path, monkeypatch, url, what):
+def test_wrong_metadata_from_the_store_are_discarded(server, tmp_path, monkeypatch, url, what):
     def change(status, headers, body, environ):
         return status, headers, body[:-1] if "missing" in what else body.replace(b"complete", b"cOmplete")
 
     with monkeypatch.context() as patch:
         answering(server, patch, "a.0004.sigmf-meta", change)
         said, err = command("pull", url, tmp_path / "here", status=5)
-    assert said["pulled"] == 6 and "a.0004.sigmf-meta: its MD5 is " in err and "by the store" in err
+    assert said["pulled"] == 6 and "a.0004.sigmf-meta: its MD5 is " in err and "but the store reports" in err
     assert not list((tmp_path / "here").glob("a.0004.sigmf-*"))
     said, _ = command("pull", url, tmp_path / "here")
     assert said["pulled"] == 1 and digests(tmp_path / "here") == digests(tmp_path / "rec")
 
 
 def cut_once(server, folder, name):
-    """The first answer with that object ends after its first half."""
+    """Ends the first answer with an object after half of its bytes."""
     whole, cut = (folder / name).read_bytes(), []
 
     def half():
@@ -322,7 +323,7 @@ def cut_once(server, folder, name):
 
 
 NO_RANGE = "without a valid Content-Range"
-PARTS_OF = {  # what the rest of a.0002.sigmf-data, from byte 32768 on, is answered with
+PARTS_OF = {  # answers to the request for a.0002.sigmf-data from byte 32768 on
     "another part": ({"Content-Range": "bytes 0-32767/65536"}, "begins at byte 0 by its Content-Range"),
     "no range": ({"Content-Range": None}, NO_RANGE),
     "several": ({"Content-Range": None, "Content-Type": "multipart/byteranges; boundary=x"}, NO_RANGE),
@@ -334,8 +335,8 @@ PARTS_OF = {  # what the rest of a.0002.sigmf-data, from byte 32768 on, is answe
 
 
 @pytest.mark.parametrize("case", PARTS_OF)
-def test_the_rest_is_taken_only_if_its_range_is_that_which_was_requested(server, tmp_path, monkeypatch, case):
-    """RFC 9110, section 15.3.7. Its metadata have no hash, so that nothing else would show it."""
+def test_the_rest_of_an_object_is_used_only_with_the_requested_range(server, tmp_path, monkeypatch, case):
+    """RFC 9110, section 15.3.7. The metadata have no hash, so that no other check would find the error."""
     recorded(tmp_path / "rec", hashed=False)
     url, (wrong, words) = f"s3://{server.bucket}", PARTS_OF[case]
     push(tmp_path / "rec", url)
@@ -352,8 +353,8 @@ def test_the_rest_is_taken_only_if_its_range_is_that_which_was_requested(server,
     assert words in err and not (tmp_path / "here" / "a.0002.sigmf-data").exists()
 
 
-def test_a_store_that_sends_less_than_was_requested_is_asked_for_the_rest(server, tmp_path, monkeypatch, url):
-    """RFC 9110, section 14.2: a server may send less than a range."""
+def test_the_rest_is_requested_if_a_store_sends_less_than_the_range(server, tmp_path, monkeypatch, url):
+    """RFC 9110, section 14.2 allows a server to send less than the requested range."""
     def change(status, headers, body, environ):
         first = int(environ.get("HTTP_RANGE", "bytes=0-")[6:-1])
         whole = (tmp_path / "rec" / environ["PATH_INFO"].rsplit("/", 1)[1]).read_bytes()
@@ -366,7 +367,7 @@ def test_a_store_that_sends_less_than_was_requested_is_asked_for_the_rest(server
     assert said["pulled"] == 7 and digests(tmp_path / "here") == digests(tmp_path / "rec")
 
 
-def test_samples_without_a_hash_are_compared_with_the_md5_that_push_compared(server, tmp_path, monkeypatch):
+def test_samples_without_a_hash_are_compared_with_the_md5_of_the_store(server, tmp_path, monkeypatch):
     recorded(tmp_path / "rec", hashed=False)
     url = f"s3://{server.bucket}"
     push(tmp_path / "rec", url)
@@ -381,8 +382,8 @@ def test_samples_without_a_hash_are_compared_with_the_md5_that_push_compared(ser
     assert said["pulled"] == 1 and digests(tmp_path / "here") == digests(tmp_path / "rec")
 
 
-def test_an_etag_that_is_not_of_the_md5_is_no_reason_to_refuse(server, tmp_path, monkeypatch):
-    """Stores that encrypt have others, some of which look like an MD5 (docs.aws.amazon.com, Object)."""
+def test_an_etag_that_is_not_an_md5_is_ignored(server, tmp_path, monkeypatch):
+    """Stores that encrypt have other ETags, some of which look like an MD5 (docs.aws.amazon.com, Object)."""
     recorded(tmp_path / "rec", hashed=False)
     url = f"s3://{server.bucket}"
     push(tmp_path / "rec", url)
@@ -399,7 +400,7 @@ def test_an_etag_that_is_not_of_the_md5_is_no_reason_to_refuse(server, tmp_path,
     assert digests(tmp_path / "here") == digests(tmp_path / "rec")
 
 
-def test_an_object_in_pieces_is_compared_piece_by_piece(server, tmp_path, monkeypatch):
+def test_an_object_uploaded_in_pieces_is_compared_piece_by_piece(server, tmp_path, monkeypatch):
     from pushing import large
     before = large(tmp_path / "rec")
     url = f"s3://{server.bucket}"
@@ -412,7 +413,7 @@ def test_an_object_in_pieces_is_compared_piece_by_piece(server, tmp_path, monkey
     assert said["pulled"] == 0 and "its MD5 is " in err and "-3" in err
 
 
-BAD = {  # what a store may say of one object: docs.aws.amazon.com, "Error responses"
+BAD = {  # errors of a store for one object: docs.aws.amazon.com, "Error responses"
     "archived": ("403 Forbidden", b"<Error><Code>InvalidObjectState</Code><Message>cold</Message></Error>"),
     "not readable": ("500 Internal Server Error", b"<Error><Code>InternalError</Code></Error>"),
     "teapot": ("418 I'm a teapot", b""),
@@ -421,8 +422,9 @@ BAD = {  # what a store may say of one object: docs.aws.amazon.com, "Error respo
 
 @pytest.mark.parametrize("verb", ["pull", "verify"])
 @pytest.mark.parametrize("case", BAD)
-def test_a_bad_object_hides_no_other(server, tmp_path, url, verb, case):
-    """Samples of one part, metadata of another: the rest is fetched or verified, and both are named."""
+def test_an_unreadable_object_does_not_affect_others(server, tmp_path, url, verb, case):
+    """Samples of one part and metadata of another are unreadable. The others are processed, and both are
+    named."""
     bad = ("a.0002.sigmf-data", "a.0005.sigmf-meta")
     status, body = BAD[case]
     server.faults.append(lambda environ, _: (status, {}, [body]) if environ["PATH_INFO"].endswith(bad)
@@ -440,7 +442,7 @@ def test_a_bad_object_hides_no_other(server, tmp_path, url, verb, case):
         assert f"\niio-stream: archive: {name[:6]}" in "\n" + err, err
 
 
-def test_a_folder_that_cannot_be_written_is_one_error(tmp_path):
+def test_a_folder_that_cannot_be_written_gives_one_error(tmp_path):
     recorded(tmp_path / "rec")
     (tmp_path / "file").write_text("")
     said, err = command("pull", tmp_path / "rec", tmp_path / "file" / "here", status=5)

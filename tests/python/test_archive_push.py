@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`iio-stream archive push` into moto's S3 server: what is in the store is what was recorded."""
+"""`iio-stream archive push` into moto's S3 server stores exactly the recorded files."""
 import hashlib
 import os
 import signal
@@ -14,16 +14,16 @@ from conftest import DEADLINE, REPOSITORY
 
 import iio_stream as ios
 
-pytest.importorskip("s3fs", reason="script/test has it in build/venv")
-pytest.importorskip("dask.array", reason="script/test has it in build/venv")
-pytest.importorskip("moto.server", reason="script/test has it in build/venv")
+pytest.importorskip("s3fs", reason="needs s3fs, which script/test installs")
+pytest.importorskip("dask.array", reason="needs dask, which script/test installs")
+pytest.importorskip("moto.server", reason="needs moto, which script/test installs")
 sys.path.insert(0, str(REPOSITORY / "tests" / "support"))
 import schemas  # noqa: E402
 from pushing import COMMAND, PIECE, digests, large, push, stored  # noqa: E402
 from s3_server import KEY, SECRET  # noqa: E402
 
 
-def test_what_was_recorded_is_stored_samples_first(server, tmp_path):
+def test_push_stores_the_recorded_files_with_the_samples_first(server, tmp_path):
     (tmp_path / "rec").mkdir()
     seven_parts(tmp_path / "rec")
     before = digests(tmp_path / "rec")
@@ -46,7 +46,7 @@ def test_what_was_recorded_is_stored_samples_first(server, tmp_path):
     assert said["already"] == 7 and said["bytes"] == 0 and not server.sent(), said
 
 
-def test_a_large_file_goes_in_pieces_and_on_where_it_was(server, tmp_path):
+def test_a_large_file_is_pushed_in_pieces_and_resumed(server, tmp_path):
     before = large(tmp_path / "rec")
     url = f"s3://{server.bucket}"
     server.faults.append(lambda environ, body: ("503 Slow Down", {}, [b"<Error><Code>SlowDown</Code>"
@@ -63,7 +63,7 @@ def test_a_large_file_goes_in_pieces_and_on_where_it_was(server, tmp_path):
     assert len(server.sent()) == 2 and stored(url) == before
 
 
-def test_another_recording_of_that_name_is_left_alone(server, tmp_path):
+def test_another_stored_recording_with_the_same_name_is_not_replaced(server, tmp_path):
     for name, pattern in (("one", "ramp"), ("two", "noise")):
         (tmp_path / name).mkdir()
         record(tmp_path / name / "a.sigmf-meta", pattern=pattern)
@@ -76,7 +76,7 @@ def test_another_recording_of_that_name_is_left_alone(server, tmp_path):
     assert stored(url) == before
 
 
-def test_what_is_being_recorded_or_was_interrupted_waits(server, tmp_path):
+def test_unfinished_parts_are_pushed_only_after_they_are_complete(server, tmp_path):
     folder = tmp_path / "rec"
     folder.mkdir()
     with subprocess.Popen([COMMAND, "record", "sim:", "rate=1M", folder / "a.sigmf-meta", "rotate_bytes=1Mi",
@@ -86,7 +86,7 @@ def test_what_is_being_recorded_or_was_interrupted_waits(server, tmp_path):
             while not (folder / "a.0003.sigmf-meta").exists():
                 assert time.monotonic() < deadline and recorder.poll() is None
                 time.sleep(0.02)
-            recorder.send_signal(signal.SIGSTOP)  # or a slow push finds all closed
+            recorder.send_signal(signal.SIGSTOP)  # otherwise a slow push finds all parts closed
             said, _ = push(folder, f"s3://{server.bucket}")
             assert said["unfinished"] >= 1 and said["stored"] >= 1
         finally:
@@ -104,8 +104,8 @@ def test_what_is_being_recorded_or_was_interrupted_waits(server, tmp_path):
 
 
 @pytest.mark.parametrize("hash", ["off", "end"])
-def test_what_is_stored_is_known_by_its_hash_or_by_reading_it(server, tmp_path, hash):
-    """The metadata of two parts may be the same: these differ in their samples alone."""
+def test_push_detects_other_stored_samples_with_and_without_a_hash(server, tmp_path, hash):
+    """Two parts can have the same metadata. These differ only in their samples."""
     for name, pattern in (("one", "ramp"), ("two", "noise")):
         (tmp_path / name).mkdir()
         record(tmp_path / name / "a.sigmf-meta", pattern=pattern)
@@ -123,7 +123,7 @@ def test_what_is_stored_is_known_by_its_hash_or_by_reading_it(server, tmp_path, 
     assert said["already"] == 7
 
 
-def test_damaged_recordings_are_named_and_the_others_stored(server, tmp_path):
+def test_damaged_recordings_are_named_and_the_others_are_stored(server, tmp_path):
     (tmp_path / "rec").mkdir()
     parts = seven_parts(tmp_path / "rec")
     parts[1].write_text("{")
@@ -133,9 +133,10 @@ def test_damaged_recordings_are_named_and_the_others_stored(server, tmp_path):
     assert parts[1].name in err and parts[2].name in err
 
 
-def test_two_at_once_store_each_part_once_and_right(server, tmp_path):
+def test_two_simultaneous_pushes_store_each_part_correctly(server, tmp_path):
     before = large(tmp_path / "rec")
-    # To moto a piece for an upload that the other has finished is an error of the server's: hence --retry.
+    # If one push sends a piece after the other push has completed the upload, moto returns a server error.
+    # --retry limits the retries.
     words = [COMMAND, "archive", "push", tmp_path / "rec", f"s3://{server.bucket}", "--retry", "3s"]
     both = [subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             for _ in range(2)]
@@ -160,7 +161,7 @@ def test_address_and_credentials_are_read_from_the_usual_files(server, tmp_path,
     assert push(tmp_path / "rec", f"s3://{server.bucket}")[0]["stored"] == 7
 
 
-def test_ctrl_c_ends_it_and_the_next_one_goes_on(server, tmp_path):
+def test_ctrl_c_ends_push_and_the_next_push_resumes(server, tmp_path):
     before = large(tmp_path / "rec")
     url = f"s3://{server.bucket}"
     with subprocess.Popen([COMMAND, "archive", "push", tmp_path / "rec", url, "--bandwidth", "12Mi"],
@@ -171,20 +172,20 @@ def test_ctrl_c_ends_it_and_the_next_one_goes_on(server, tmp_path):
             time.sleep(0.02)
         slow.send_signal(signal.SIGINT)
         out, err = slow.communicate(timeout=DEADLINE)
-    assert slow.returncode == 1 and "push again to go on" in err, f"{slow.returncode} {out} {err}"
+    assert slow.returncode == 1 and "push again to continue" in err, f"{slow.returncode} {out} {err}"
     assert not stored(url)
     said, _ = push(tmp_path / "rec", url)
     assert said["resumed"] == PIECE and stored(url) == before
 
 
-def test_its_summary_is_as_documented(server, tmp_path):
+def test_the_summary_of_push_conforms_to_the_schema(server, tmp_path):
     (tmp_path / "rec").mkdir()
     record(tmp_path / "rec" / "a.sigmf-meta")
     schemas.check("archive-push", push(tmp_path / "rec", f"s3://{server.bucket}")[0])
 
 
 @pytest.mark.parametrize("rule, left", [("all", 7), ("last:150Ki", 3), ("none", 0), ("last:1h", 5)])
-def test_what_is_stored_goes_by_the_rule(server, tmp_path, rule, left):
+def test_stored_parts_are_removed_according_to_keep(server, tmp_path, rule, left):
     folder = tmp_path / "rec"
     folder.mkdir()
     parts = seven_parts(folder)
@@ -195,7 +196,7 @@ def test_what_is_stored_goes_by_the_rule(server, tmp_path, rule, left):
     before = digests(folder)
     url = f"s3://{server.bucket}"
     if rule == "none":
-        push(folder, url)  # stored by one that removed nothing
+        push(folder, url)  # this push stores the parts and removes nothing
     said, _ = push(folder, url, "--keep", rule)
     assert said["removed"] == 7 - left and said["stored"] + said["already"] == 7
     assert sorted(path.name for path in folder.iterdir()) == sorted(before)[2 * (7 - left):]
@@ -203,7 +204,7 @@ def test_what_is_stored_goes_by_the_rule(server, tmp_path, rule, left):
 
 
 def parts_at(folder, name, hours):
-    """Parts of 64 KiB whose samples were taken so many hours ago."""
+    """Makes parts of 64 KiB whose samples were recorded the given numbers of hours ago."""
     record(folder / f"{name}.sigmf-meta", samples=16_384 * len(hours))
     parts = sorted(folder.glob(f"{name}.*-meta"))
     for part, ago in zip(parts, hours, strict=True):
@@ -220,8 +221,8 @@ def parts_at(folder, name, hours):
 @pytest.mark.parametrize("rule, left", [
     ("last:128Ki", ["a.0000", "a.0001"]), ("last:192Ki", ["a.0000", "a.0001", "b.0001"]),
     ("last:150min", ["a.0000", "a.0001"])])
-def test_the_newest_stay_whatever_their_names_are(server, tmp_path, rule, left):
-    """The parts of a are the newest, and are stored first. The files are as new as each other."""
+def test_keep_last_keeps_the_newest_parts_whatever_their_names_are(server, tmp_path, rule, left):
+    """The parts of recording a are the newest and are stored first. All files have the same age."""
     folder = tmp_path / "rec"
     folder.mkdir()
     parts_at(folder, "a", (2, 1))
@@ -231,7 +232,7 @@ def test_the_newest_stay_whatever_their_names_are(server, tmp_path, rule, left):
     assert sorted(path.name.removesuffix(".sigmf-meta") for path in folder.glob("*-meta")) == left
 
 
-def test_parts_after_a_clock_that_was_set_back_are_the_newest(server, tmp_path):
+def test_keep_last_orders_parts_by_index_if_the_clock_was_set_back(server, tmp_path):
     folder = tmp_path / "rec"
     folder.mkdir()
     parts_at(folder, "a", (5, 4, 50, 49))
@@ -239,7 +240,7 @@ def test_parts_after_a_clock_that_was_set_back_are_the_newest(server, tmp_path):
     assert sorted(path.name for path in folder.glob("*-data")) == ["a.0002.sigmf-data", "a.0003.sigmf-data"]
 
 
-def test_only_what_is_stored_goes(server, tmp_path):
+def test_only_stored_parts_are_removed(server, tmp_path):
     folder = tmp_path / "rec"
     folder.mkdir()
     parts = seven_parts(folder)
@@ -247,16 +248,16 @@ def test_only_what_is_stored_goes(server, tmp_path):
     server.damage = lambda environ, body: body[:-1] + b"!" if "a.0003.sigmf-data" in environ["RAW_URI"] \
         else body
     said, err = push(folder, f"s3://{server.bucket}", "--keep", "none", status=5)
-    assert "a.0003.sigmf-data" in err and said["removed"] == 2  # it ends at the fourth
+    assert "a.0003.sigmf-data" in err and said["removed"] == 2  # push ends at the fourth part
     gone = {name for part in (parts[0], parts[2])
             for name in (part.name, part.with_suffix(".sigmf-data").name)}
     assert len(gone) == 4 and not any((folder / name).exists() for name in gone)
     assert len(list(folder.iterdir())) == 10
-    # One that was killed between a recording's two files.
+    # Simulates a push that was killed between the two files of a recording.
     server.damage = lambda environ, body: body
     parts[4].with_suffix(".sigmf-data").rename(tmp_path / "lost")
     said, _ = push(folder, f"s3://{server.bucket}", "--keep", "none", status=5)
-    assert parts[4].exists() and len(said["problems"]) == 2  # its samples are in no store
+    assert parts[4].exists() and len(said["problems"]) == 2  # its samples are not stored
     (tmp_path / "lost").rename(parts[4].with_suffix(".sigmf-data"))
     push(folder, f"s3://{server.bucket}", status=5)
     parts[4].with_suffix(".sigmf-data").unlink()
@@ -265,7 +266,7 @@ def test_only_what_is_stored_goes(server, tmp_path):
 
 
 @pytest.mark.parametrize("name", [b"a\x1b[2J", b"line\nbreak", b"\xff", b"n" * 242], ids=repr)
-def test_names_that_pull_would_refuse_are_refused_before_anything_goes(server, tmp_path, name):
+def test_names_that_pull_refuses_are_refused_by_push(server, tmp_path, name):
     folder = tmp_path / "rec"
     folder.mkdir()
     for path in ("a", "z"):
@@ -283,7 +284,7 @@ def test_names_that_pull_would_refuse_are_refused_before_anything_goes(server, t
     assert said["pulled"] == 1
 
 
-def test_a_recorder_does_not_begin_what_it_could_not_push(server, tmp_path):
+def test_record_refuses_a_name_that_cannot_be_pushed(server, tmp_path):
     done = subprocess.run([COMMAND, "record", "sim:", tmp_path / "a\x1b.sigmf-meta", "rotate_bytes=1Mi",
                            f"archive=s3://{server.bucket}", "--samples", "10"], capture_output=True,
                           text=True, timeout=DEADLINE, check=False)
@@ -291,6 +292,6 @@ def test_a_recorder_does_not_begin_what_it_could_not_push(server, tmp_path):
     assert not list(tmp_path.glob("*sigmf*"))
 
 
-def test_a_rule_that_is_none_is_refused(server, tmp_path):
+def test_an_invalid_keep_rule_is_refused(server, tmp_path):
     for rule in ("last:", "most", "last:many", "last:-1s"):
         assert "keep" in push(tmp_path, f"s3://{server.bucket}", "--keep", rule, status=2)[1]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`iio-stream archive push` where files and objects change while it looks at them: nothing is lost, and
-nothing is called stored that is not."""
+"""`iio-stream archive push` while files and objects change. No sample is lost, and only stored parts are
+reported as stored."""
 import os
 import urllib.parse
 
@@ -10,8 +10,8 @@ from archives import record
 
 import iio_stream as ios
 
-pytest.importorskip("s3fs", reason="script/test has it in build/venv")
-pytest.importorskip("moto.server", reason="script/test has it in build/venv")
+pytest.importorskip("s3fs", reason="needs s3fs, which script/test installs")
+pytest.importorskip("moto.server", reason="needs moto, which script/test installs")
 import botocore.session  # noqa: E402
 import s3fs  # noqa: E402
 from pushing import digests, large, push, stored  # noqa: E402
@@ -31,7 +31,7 @@ CHANGES = {"written to": lambda data: data.write_bytes(bytes(data.stat().st_size
 
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("keep", counts.pick(["none"], ["none", "all"]))
-def test_a_recording_that_changes_in_the_middle_stays_and_is_not_listed(server, tmp_path, change, keep):
+def test_a_recording_that_changes_during_the_upload_is_kept_and_not_counted(server, tmp_path, change, keep):
     folder = tmp_path / "rec"
     folder.mkdir()
     ios.record("sim:", folder / "a.sigmf-meta", rate=0, bytes="64Ki")
@@ -50,7 +50,7 @@ def test_a_recording_that_changes_in_the_middle_stays_and_is_not_listed(server, 
 
 
 @pytest.mark.parametrize("harm", ["other samples", "no samples"])
-def test_an_object_that_changes_before_the_end_does_not_count(server, tmp_path, harm):
+def test_an_object_that_changes_during_the_upload_is_not_counted_as_stored(server, tmp_path, harm):
     folder = tmp_path / "rec"
     folder.mkdir()
     record(folder / "a.sigmf-meta")
@@ -68,8 +68,8 @@ def test_an_object_that_changes_before_the_end_does_not_count(server, tmp_path, 
     assert digests(folder) == {name: before[name] for name in ("a.0001.sigmf-data", "a.0001.sigmf-meta")}
 
 
-def test_what_another_push_has_stored_under_the_name_is_not_replaced(server, tmp_path):
-    """Both find no object of that name; the other one is first."""
+def test_an_object_that_another_push_has_just_stored_is_not_replaced(server, tmp_path):
+    """Neither push finds an object with the name, and the other push stores its object first."""
     folder = tmp_path / "rec"
     folder.mkdir()
     ios.record("sim:", folder / "a.sigmf-meta", rate=0, bytes="64Ki")
@@ -87,7 +87,7 @@ def test_what_another_push_has_stored_under_the_name_is_not_replaced(server, tmp
     assert store.cat_file(f"{server.bucket}/a.sigmf-data") == bytes(65536)
 
 
-def test_links_are_not_followed(server, tmp_path):
+def test_symlinks_are_not_followed(server, tmp_path):
     (tmp_path / "rec").mkdir()
     record(tmp_path / "rec" / "a.sigmf-meta")
     (tmp_path / "more").mkdir()
@@ -103,7 +103,7 @@ def test_links_are_not_followed(server, tmp_path):
     assert len(list((tmp_path / "more").iterdir())) == 3 and data.is_symlink()
 
 
-def test_an_empty_recording_goes_too(server, tmp_path):
+def test_an_empty_recording_is_stored_and_removed(server, tmp_path):
     (tmp_path / "rec").mkdir()
     record(tmp_path / "rec" / "a.sigmf-meta", samples=1)
     (tmp_path / "rec" / "a.0000.sigmf-data").write_bytes(b"")
@@ -115,8 +115,8 @@ def test_an_empty_recording_goes_too(server, tmp_path):
 
 @pytest.mark.parametrize("other", ["finishes", "aborts"])
 @pytest.mark.parametrize("answer", ["404 Not Found", "500 Internal Server Error"])
-def test_an_upload_that_another_one_ends_is_begun_again(server, tmp_path, other, answer):
-    """The 404 is that of S3 itself; others fail in their own way."""
+def test_an_upload_that_another_push_ends_is_restarted(server, tmp_path, other, answer):
+    """S3 itself answers with status 404, and other stores with another error."""
     before = large(tmp_path / "rec")
     client = botocore.session.get_session().create_client("s3", endpoint_url=server.url)
     ended = []

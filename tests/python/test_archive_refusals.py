@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`iio-stream archive push` where network, store or user do wrong: nothing counts as stored that is not, and
-each error says what to do."""
+"""`iio-stream archive push` with errors of the network, the store or the user. Only stored parts are reported
+as stored, and each error has a hint."""
 import shutil
 import ssl
 import subprocess
@@ -10,14 +10,14 @@ from archives import COUNT, command, record, seven_parts
 
 import iio_stream as ios
 
-pytest.importorskip("s3fs", reason="script/test has it in build/venv")
-pytest.importorskip("moto.server", reason="script/test has it in build/venv")
+pytest.importorskip("s3fs", reason="needs s3fs, which script/test installs")
+pytest.importorskip("moto.server", reason="needs moto, which script/test installs")
 from pushing import PIECE, digests, large, push, stored  # noqa: E402
 from s3_server import Server  # noqa: E402
 
 
 def test_pieces_of_another_file_are_sent_again(server, tmp_path):
-    """What an upload left under this name may be of something else."""
+    """An unfinished upload with this name can belong to another file."""
     before = large(tmp_path / "rec")
     import boto3
     s3 = boto3.client("s3")
@@ -28,7 +28,7 @@ def test_pieces_of_another_file_are_sent_again(server, tmp_path):
     assert said["stored"] == 1 and said["resumed"] == 0 and stored(f"s3://{server.bucket}") == before
 
 
-def test_what_the_store_and_the_network_do_wrong_is_tried_again(server, tmp_path):
+def test_errors_of_the_store_and_the_network_are_retried(server, tmp_path):
     (tmp_path / "rec").mkdir()
     seven_parts(tmp_path / "rec")
     answers = [("500 Internal Server Error", {}, [b"oops"]), ("503 Busy", {}, []),
@@ -49,8 +49,8 @@ def test_what_the_store_and_the_network_do_wrong_is_tried_again(server, tmp_path
 
 
 @pytest.mark.parametrize("size", ["64Ki", "40Mi"])
-def test_what_the_store_holds_wrongly_does_not_count(server, tmp_path, size):
-    """It answers 200, and keeps one other byte: its metadata is not stored, either."""
+def test_a_wrongly_stored_object_is_not_counted_as_stored(server, tmp_path, size):
+    """The store answers 200 but changes one byte. The metadata are then not stored either."""
     (tmp_path / "rec").mkdir()
     ios.record("sim:", tmp_path / "rec" / "a.sigmf-meta", rate=0, bytes=size)
 
@@ -60,7 +60,7 @@ def test_what_the_store_holds_wrongly_does_not_count(server, tmp_path, size):
 
     server.damage = damage
     said, err = push(tmp_path / "rec", f"s3://{server.bucket}/x", status=5)
-    assert said["stored"] == 0 and "what the store holds is not what was sent" in err
+    assert said["stored"] == 0 and "the stored object differs from the data sent" in err
     assert "a.sigmf-meta" not in stored(f"s3://{server.bucket}/x")
     server.damage = lambda environ, body: body
     said, _ = push(tmp_path / "rec", f"s3://{server.bucket}/x")
@@ -68,7 +68,7 @@ def test_what_the_store_holds_wrongly_does_not_count(server, tmp_path, size):
 
 
 def own_etags(server, monkeypatch):
-    """As stores have them that encrypt."""
+    """Gives objects ETags that are not an MD5, as stores that encrypt do."""
     app = server._app
 
     def encrypting(environ, start):
@@ -83,7 +83,7 @@ def own_etags(server, monkeypatch):
     monkeypatch.setattr(server, "_app", encrypting)
 
 
-def test_a_store_without_md5_is_read_back(server, tmp_path, monkeypatch):
+def test_objects_without_an_md5_are_read_back(server, tmp_path, monkeypatch):
     (tmp_path / "rec").mkdir()
     record(tmp_path / "rec" / "a.sigmf-meta")
     own_etags(server, monkeypatch)
@@ -95,8 +95,8 @@ def test_a_store_without_md5_is_read_back(server, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("ranges", [True, False])
-def test_what_is_read_back_may_be_cut_in_the_middle(server, tmp_path, monkeypatch, ranges):
-    """The rest is read, or all of it from a store that sends it all again."""
+def test_reading_back_continues_after_a_broken_connection(server, tmp_path, monkeypatch, ranges):
+    """Push reads the rest, or the whole object from a store without ranges."""
     folder = tmp_path / "rec"
     folder.mkdir()
     record(folder / "a.sigmf-meta")
@@ -136,8 +136,8 @@ def test_what_is_read_back_may_be_cut_in_the_middle(server, tmp_path, monkeypatc
     (("307 Temporary Redirect", {"Location": "http://127.0.0.1:1/"}, []), "AWS_ENDPOINT_URL"),
     (("403 Forbidden", {}, [b"<Error><Code>AccessDenied</Code><Message>No\x1b[2J</Message></Error>"]),
      "HTTP status 403"),
-], ids=["deep", "entities", "no XML", "endless", "redirect", "control characters"])
-def test_hostile_answers_do_no_harm(server, tmp_path, answer, words):
+], ids=["deep", "entities", "not XML", "endless", "redirect", "control characters"])
+def test_malicious_answers_are_errors(server, tmp_path, answer, words):
     large(tmp_path / "rec")
     server.faults.append(lambda environ, body: answer if "uploads=" in environ["RAW_URI"] else None)
     said, err = push(tmp_path / "rec", f"s3://{server.bucket}", status=5)
@@ -163,12 +163,12 @@ def test_a_list_of_pieces_without_an_end_is_an_error(server, tmp_path):
     assert "has no end" in err and said["stored"] == 0 and len(asked) == 2
 
 
-def test_mistakes_say_what_to_do(server, tmp_path, monkeypatch):
+def test_the_errors_of_push_have_hints(server, tmp_path, monkeypatch):
     (tmp_path / "rec").mkdir()
     record(tmp_path / "rec" / "a.sigmf-meta")
     for url, words in (("http://x/y", "s3://BUCKET/PREFIX"),
                        ("s3://abc/../y", "a '..' in its prefix"), ("s3://abc/x/./y", "a '.' in its prefix"),
-                       ("s3://Bucket_1/y", "'Bucket_1' is no name of a bucket")):
+                       ("s3://Bucket_1/y", "invalid bucket name 'Bucket_1'")):
         assert words in push(tmp_path / "rec", url, status=2)[1]
     assert "NoSuchBucket" in push(tmp_path / "rec", "s3://nothing-there/y", "--retry", "1s", status=5)[1]
     assert "nowhere" in push(tmp_path / "nowhere", f"s3://{server.bucket}", status=5)[1]
@@ -177,7 +177,7 @@ def test_mistakes_say_what_to_do(server, tmp_path, monkeypatch):
     for address in ("ftp://127.0.0.1", "http://user:hunter2@127.0.0.1:9"):
         monkeypatch.setenv("AWS_ENDPOINT_URL", address)
         said = push(tmp_path / "rec", f"s3://{server.bucket}", status=2)[1]
-        assert "no address of a store" in said and "hunter2" not in said
+        assert "AWS_ENDPOINT_URL is not a valid address" in said and "hunter2" not in said
     monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     assert "AWS_SECRET_ACCESS_KEY" in push(tmp_path / "rec", f"s3://{server.bucket}", status=2)[1]
@@ -185,7 +185,7 @@ def test_mistakes_say_what_to_do(server, tmp_path, monkeypatch):
     assert "~/.aws/credentials" in push(tmp_path / "rec", f"s3://{server.bucket}", status=2)[1]
 
 
-def test_tls_is_checked(server, tmp_path, monkeypatch):
+def test_tls_certificates_are_checked(server, tmp_path, monkeypatch):
     (tmp_path / "rec").mkdir()
     record(tmp_path / "rec" / "a.sigmf-meta")
     openssl = shutil.which("openssl") or pytest.skip("no openssl")
@@ -205,7 +205,7 @@ def test_tls_is_checked(server, tmp_path, monkeypatch):
 
 
 def test_metadata_of_more_than_64_mib_are_neither_pushed_nor_read_from_a_store(server, tmp_path):
-    """Its neighbours are."""
+    """The other recordings are pushed and read."""
     words, folder, url = "the metadata have more than 64 MiB", tmp_path / "rec", f"s3://{server.bucket}"
     folder.mkdir()
     for name in ("a", "most", "z"):

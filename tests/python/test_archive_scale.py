@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A job over more samples than its workers have memory for, from a store that no one here wrote."""
+"""A job that reads more samples than fit into the memory of its workers, with versitygw as the store."""
 import os
 import shutil
 import signal
@@ -14,8 +14,8 @@ from gateway import HAS_GO, serving
 
 import iio_stream as ios
 
-pytest.importorskip("s3fs", reason="script/test has it in build/venv")
-distributed = pytest.importorskip("distributed", reason="script/test has it in build/venv")
+pytest.importorskip("s3fs", reason="needs s3fs, which script/test installs")
+distributed = pytest.importorskip("distributed", reason="needs distributed, which script/test installs")
 
 pytestmark = [pytest.mark.skipif(not counts.FULL or not HAS_GO, reason="builds a store by Go: with --full"),
               pytest.mark.timeout(7200)]
@@ -23,11 +23,11 @@ BYTES = int(os.environ.get("IIO_STREAM_ARCHIVE_BYTES", 8 << 30))
 SAMPLE = 4                  # bytes
 DROP_AT, DROP = 150_000_000, 1000
 ROW = 1 << 20               # samples
-MOST = 1 << 30              # bytes of a worker's memory, and less than the job reads
+MOST = 1 << 30              # bytes of memory of a worker; less than the job reads
 
 
 def peak_bytes():
-    """The most memory that this process has had."""
+    """Returns the peak memory use of this process."""
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) << 10 for line in status if line.startswith("VmHWM:"))
 
@@ -37,7 +37,7 @@ def half_done(dask_scheduler):
     return states.count("memory") > len(states) / 2 > 0
 
 
-def test_a_job_over_8_gib_loses_a_worker_half_way(tmp_path, monkeypatch):
+def test_a_job_over_8_gib_survives_the_loss_of_a_worker(tmp_path, monkeypatch):
     local = tmp_path / "local"
     local.mkdir()
     with serving(tmp_path / "objects", monkeypatch) as objects:
@@ -71,9 +71,9 @@ def test_a_job_over_8_gib_loses_a_worker_half_way(tmp_path, monkeypatch):
 
 
 def check(power, parts):
-    """Against NumPy's of the store's own files, in float64."""
+    """Compares the power with that of NumPy for the files of the store, in float64."""
     samples = np.concatenate([np.memmap(part, "<i2", "r").reshape(-1, 2) for part in parts[:4]])
-    first = DROP_AT // ROW  # the row with the gap; behind it, samples are in their places again
+    first = DROP_AT // ROW  # the row with the gap; later rows have DROP fewer samples before them
     for row in [0, 1, first - 1, first, first + 1, len(samples) // ROW - 2]:
         begin, end = row * ROW, (row + 1) * ROW
         end -= DROP if row >= first else 0

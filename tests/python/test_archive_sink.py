@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`archive=` and `keep=`: a recorder uploads its closed parts, and no store slows it or costs it a sample."""
+"""`archive=` and `keep=`: a recorder uploads its closed parts, and no store can slow it down or cause a
+loss."""
 import asyncio
 import hashlib
 import json
@@ -14,14 +15,14 @@ import time
 import pytest
 from conftest import DEADLINE, REPOSITORY, ramp
 
-pytest.importorskip("s3fs", reason="script/test has it in build/venv")
-pytest.importorskip("moto.server", reason="script/test has it in build/venv")
+pytest.importorskip("s3fs", reason="needs s3fs, which script/test installs")
+pytest.importorskip("moto.server", reason="needs moto, which script/test installs")
 sys.path.insert(0, str(REPOSITORY / "tests" / "support"))
 import schemas  # noqa: E402
 from pushing import COMMAND, digests, push, stored  # noqa: E402
 from s3_server import SECRET  # noqa: E402
 
-SAMPLES = 500_000  # 31 parts of 16384 samples: 30 and a short one
+SAMPLES = 500_000  # 30 parts of 16384 samples and a shorter one
 REFUSED = b"<Error><Code>AccessDenied</Code><Message>not for you</Message></Error>"
 
 
@@ -31,7 +32,7 @@ def words(folder, url, *options):
 
 
 def recorded(folder, url, *options, status=0):
-    """The summary, what it says of the archive, and stderr."""
+    """Makes a recording. Returns the summary, its report about the archive, and stderr."""
     folder.mkdir(exist_ok=True)
     done = subprocess.run(words(folder, url, *options), capture_output=True, text=True, timeout=DEADLINE,
                           check=False)
@@ -43,7 +44,7 @@ def recorded(folder, url, *options, status=0):
 
 
 def told(file):
-    """Its events, by their kind."""
+    """Returns the events in a file by their kind."""
     kinds = {}
     for line in file.read_text().splitlines():
         event = json.loads(line)
@@ -74,7 +75,7 @@ def test_each_part_is_stored_as_it_was_recorded(server, tmp_path):
     assert events.keys() == {"started", "part", "stored", "ended"}
 
 
-def test_keep_none_leaves_the_samples_in_the_store_alone(server, tmp_path):
+def test_keep_none_leaves_the_samples_only_in_the_store(server, tmp_path):
     import s3fs
     url = f"s3://{server.bucket}/roof"
     recorded(tmp_path / "rec", url, "keep=none", "--events", tmp_path / "events")
@@ -86,32 +87,32 @@ def test_keep_none_leaves_the_samples_in_the_store_alone(server, tmp_path):
     assert sum(event["bytes"] for event in told(tmp_path / "events")["stored"]) == SAMPLES * 4
 
 
-def test_keep_last_leaves_the_newest(server, tmp_path):
+def test_keep_last_leaves_the_newest_parts(server, tmp_path):
     url = f"s3://{server.bucket}/roof"
     recorded(tmp_path / "rec", url, "keep=last:256Ki")
     left = sorted(path.name for path in (tmp_path / "rec").glob("*-data"))
     assert left == [f"a.{number:04}.sigmf-data" for number in range(27, 31)] and len(stored(url)) == 62
 
 
-def test_a_refusing_store_costs_no_sample(server, tmp_path):
+def test_a_refusing_store_causes_no_loss_of_samples(server, tmp_path):
     server.faults.append(lambda environ, body: ("403 Forbidden", {}, [REFUSED]))
     url = f"s3://{server.bucket}/roof"
     summary, archive, err = recorded(tmp_path / "rec", url, "keep=none", "archive_wait=1s",
                                      "--events", tmp_path / "events", status=5)
     assert is_whole(tmp_path / "rec")
     assert archive["stored"] == 0 and archive["behind"] == {"parts": 31, "bytes": SAMPLES * 4}
-    assert "HTTP status 403" in archive["last_error"] and "31 parts are recorded whole, but not stored" in err
+    assert "HTTP status 403" in archive["last_error"] and "31 parts are recorded completely, but not" in err
     assert f"iio-stream archive push {tmp_path / 'rec'} {url}" in err
     events = told(tmp_path / "events")
     assert len(events["part"]) == 31 and "stored" not in events
-    assert events["not-stored"][-1]["error"] == archive["last_error"]  # of one try, or of two
+    assert events["not-stored"][-1]["error"] == archive["last_error"]  # there can be one attempt or two
     assert events["ended"][0]["error"] in err
     server.faults.clear()
-    assert push(tmp_path / "rec", url)[0]["stored"] == 31  # what it said helps
+    assert push(tmp_path / "rec", url)[0]["stored"] == 31  # the suggested command works
 
 
 async def forward(port, url):
-    """To the server, from five seconds on; until then the port is closed."""
+    """Forwards connections to the server after five seconds. Before that, the port is closed."""
     async def pump(reader, writer):
         while some := await reader.read(65536):
             writer.write(some)
@@ -127,7 +128,7 @@ async def forward(port, url):
 
 
 @pytest.mark.parametrize("refuses", [False, True])
-def test_the_archives_lag_is_reported_while_it_records(server, tmp_path, refuses):
+def test_unstored_parts_are_reported_during_a_recording(server, tmp_path, refuses):
     if refuses:
         server.faults.append(lambda environ, body: ("403 Forbidden", {}, [REFUSED]))
     metrics = tmp_path / "metrics"
@@ -142,7 +143,7 @@ def test_the_archives_lag_is_reported_while_it_records(server, tmp_path, refuses
     assert re.search(r"  archive \S+ \S+ behind", err)
 
 
-def test_a_store_that_comes_up_later_gets_all(server, tmp_path, monkeypatch):
+def test_a_store_that_starts_later_gets_all_parts(server, tmp_path, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
@@ -154,19 +155,19 @@ def test_a_store_that_comes_up_later_gets_all(server, tmp_path, monkeypatch):
     assert is_whole(tmp_path / "rec") and stored(url) == digests(tmp_path / "rec")
 
 
-def test_a_store_that_accepts_and_says_nothing_is_left_in_time(server, tmp_path, monkeypatch):
+def test_the_recorder_gives_up_on_a_silent_store_after_archive_wait(server, tmp_path, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{silent.getsockname()[1]}")
         began = time.monotonic()
         summary, archive, err = recorded(tmp_path / "rec", "s3://silent", "keep=none", "archive_wait=5s",
                                          status=5)
-        assert 5 < time.monotonic() - began < 30 and summary["seconds"] < 20  # a request waits 30 s
+        assert 5 < time.monotonic() - began < 30 and summary["seconds"] < 20  # a request waits up to 30 s
     assert is_whole(tmp_path / "rec") and archive["behind"]["parts"] == 31
     assert "iio-stream archive push" in err
 
 
-def test_nothing_goes_that_a_store_lost_half_way_has_not_confirmed(server, tmp_path):
-    """Every sample is here or there: the store dies after ten parts."""
+def test_a_part_is_kept_until_the_store_has_confirmed_it(server, tmp_path):
+    """The store fails after ten parts. Each sample is either on the disk or in the store."""
     server.faults.append(lambda environ, body: ConnectionError() if len(server.sent("-meta")) > 10 else None)
     url = f"s3://{server.bucket}/roof"
     _, archive, _ = recorded(tmp_path / "rec", url, "keep=none", "archive_wait=1s", status=5)
@@ -181,10 +182,10 @@ def test_nothing_goes_that_a_store_lost_half_way_has_not_confirmed(server, tmp_p
 
 
 @pytest.mark.parametrize("options, say", [
-    (["archive=/tmp"], "s3://"), (["archive=s3://bucket", "keep=some"], "keep=some is no rule"),
+    (["archive=/tmp"], "s3://"), (["archive=s3://bucket", "keep=some"], "keep=some is not a valid rule"),
     (["keep=none"], "keep=none: without archive="),
     (["archive_wait=1s"], "there is no archive=")])
-def test_settings_that_make_no_sense_are_refused_before_it_starts(server, tmp_path, options, say):
+def test_invalid_archive_options_are_refused_before_the_start(server, tmp_path, options, say):
     line = [COMMAND, "record", "sim:", tmp_path / "a.sigmf-meta", "rotate_bytes=1Mi", "--samples", "1k"]
     done = subprocess.run([*line, *options],
                           capture_output=True, text=True, timeout=DEADLINE, check=False)

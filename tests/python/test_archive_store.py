@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Archives in object storage, computed on by several processes: moto's S3 server, which counts the ranges it
-is asked for, and Dask's own cluster."""
+"""Archives in object storage, processed by several processes. moto's S3 server records the requested ranges,
+and Dask's own cluster runs the jobs."""
 import importlib
 import os
 import re
@@ -15,10 +15,10 @@ from conftest import BUILD, DEADLINE, REPOSITORY
 
 import iio_stream as ios
 
-pytest.importorskip("dask.array", reason="script/test has it in build/venv")
-s3fs = pytest.importorskip("s3fs", reason="script/test has it in build/venv")
-pytest.importorskip("moto.server", reason="script/test has it in build/venv")
-distributed = pytest.importorskip("distributed", reason="script/test has it in build/venv")
+pytest.importorskip("dask.array", reason="needs dask, which script/test installs")
+s3fs = pytest.importorskip("s3fs", reason="needs s3fs, which script/test installs")
+pytest.importorskip("moto.server", reason="needs moto, which script/test installs")
+distributed = pytest.importorskip("distributed", reason="needs distributed, which script/test installs")
 from s3_server import serving  # noqa: E402
 
 
@@ -30,7 +30,7 @@ def server():
 
 @pytest.fixture(scope="module")
 def bucket(server, tmp_path_factory):
-    """The URL of a recording with one loss, and the bytes of its samples."""
+    """Stores a recording with one loss. Returns its URL and its samples."""
     folder = tmp_path_factory.mktemp("archive")
     parts = seven_parts(folder)
     store = s3fs.S3FileSystem()
@@ -45,10 +45,10 @@ def test_a_bucket_is_read_by_ranges(server, bucket):
     server.asked.clear()
     [recording] = ios.archive.open(url)
     assert len(recording.parts) == 7 and recording.gaps[0].lost_min == 300
-    assert not [path for _, path, _, _ in server.asked if path.endswith("data")]  # by the metadata alone
+    assert not [path for _, path, _, _ in server.asked if path.endswith("data")]  # only metadata were read
     server.asked.clear()
     x = recording.to_dask(None, chunks=4096)
-    assert np.array_equal(x[16_000:17_000].compute(), truth(16_000, 1000))  # at a seam
+    assert np.array_equal(x[16_000:17_000].compute(), truth(16_000, 1000))  # across two parts
     asked = [(path, range) for _, path, range, _ in server.asked]
     assert sorted(asked) == [("/recordings/roof/a.0000.sigmf-data", "bytes=49152-65535"),
                              ("/recordings/roof/a.0001.sigmf-data", "bytes=0-16383")]
@@ -59,7 +59,7 @@ def test_a_bucket_is_read_by_ranges(server, bucket):
     assert all(range for _, _, range, _ in server.asked)
 
 
-def test_what_a_store_refuses_is_named(server, bucket):
+def test_errors_of_a_store_name_the_object(server, bucket):
     url, _ = bucket
     store = s3fs.S3FileSystem()
     store.copy("recordings/roof/a.0001.sigmf-meta", "recordings/other/a.0001.sigmf-meta")
@@ -75,8 +75,8 @@ def test_what_a_store_refuses_is_named(server, bucket):
         recording.to_dask().compute()
 
 
-def test_the_tutorial_is_so(server, tmp_path, monkeypatch, capsys):
-    """Its snippets run one after the other, and its command draws."""
+def test_the_tutorial_runs_with_the_printed_results(server, tmp_path, monkeypatch, capsys):
+    """The snippets run one after the other, and the command draws a picture."""
     monkeypatch.chdir(tmp_path)
     text = (REPOSITORY / "docs" / "archive.md").read_text()
     names = {"__name__": "__main__"}
@@ -99,12 +99,12 @@ def test_the_tutorial_is_so(server, tmp_path, monkeypatch, capsys):
 
 
 def slowly(samples, index):
-    """Long enough for a worker to be killed meanwhile."""
+    """Takes so long that a worker can be killed in the meantime."""
     time.sleep(0.02)
     return samples * np.float32(2)
 
 
-def test_a_cluster_that_loses_a_worker_gives_the_same_bits(bucket):
+def test_a_cluster_that_loses_a_worker_gives_the_same_result(bucket):
     url, samples = bucket
     [recording] = ios.archive.open(url)
     wanted = iq(samples) * np.float32(2)
@@ -129,6 +129,6 @@ def kill_one_half_way(cluster, client):
 
 
 def is_half_done(dask_scheduler):
-    """At least a third of the chunks that the function is applied to."""
+    """Returns whether the function has been applied to at least a third of the chunks."""
     states = [task.state for key, task in dask_scheduler.tasks.items() if "apply" in str(key)]
     return states.count("memory") > len(states) / 3 > 10

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`iio-stream archive verify` finds what is not as it was recorded, in a folder and in a bucket."""
+"""`iio-stream archive verify` finds damage to recordings, in a folder and in a bucket."""
 import hashlib
 import json
 import os
@@ -12,8 +12,8 @@ from conftest import BUILD, REPOSITORY
 
 import iio_stream as ios
 
-pytest.importorskip("s3fs", reason="script/test has it in build/venv")
-pytest.importorskip("moto.server", reason="script/test has it in build/venv")
+pytest.importorskip("s3fs", reason="needs s3fs, which script/test installs")
+pytest.importorskip("moto.server", reason="needs moto, which script/test installs")
 sys.path.insert(0, str(REPOSITORY / "tests" / "support"))
 import s3fs  # noqa: E402
 import schemas  # noqa: E402
@@ -21,7 +21,7 @@ from pushing import push  # noqa: E402
 
 
 def hashed(folder):
-    """Seven parts with the SHA-512 of their samples, which Python computes."""
+    """Makes seven parts with the SHA-512 of their samples, which Python computes."""
     folder.mkdir()
     parts = seven_parts(folder)
     for part in parts:
@@ -32,13 +32,13 @@ def hashed(folder):
 
 
 def put(folder, bucket):
-    """As it is: push would refuse what is damaged."""
+    """Copies a folder to a bucket unchanged, because push would refuse damaged files."""
     store = s3fs.S3FileSystem(skip_instance_cache=True)
     store.pipe({f"{bucket}/{path.name}": path.read_bytes() for path in folder.iterdir()})
 
 
 def verdicts(server, folder, status):
-    """Of the folder and of its copy in a bucket, which are the same."""
+    """Verifies a folder and its copy in a bucket. Both must give the same result."""
     said, err = command("verify", folder, status=status)
     schemas.check("archive-verify", said)
     put(folder, server.bucket)
@@ -53,7 +53,7 @@ def verdicts(server, folder, status):
     return said, err
 
 
-def test_what_was_recorded_is_good(server, tmp_path):
+def test_undamaged_recordings_are_good(server, tmp_path):
     hashed(tmp_path / "rec")
     ios.record("sim:", tmp_path / "rec" / "b.sigmf-meta", rate=0, samples=10)
     (tmp_path / "rec" / "c.sigmf-data").write_bytes(bytes(100))
@@ -64,10 +64,10 @@ def test_what_was_recorded_is_good(server, tmp_path):
     assert said["gaps"] == {"certain": 1, "possible": 0, "lost_min": 300, "lost_max": 300}
     text = subprocess.run([BUILD / "iio-stream", "archive", "verify", tmp_path / "rec"], capture_output=True,
                           text=True, check=True, timeout=60).stdout
-    assert "2 recordings in 8 parts: 7 of good hash, 1 without one" in text and "1 unfinished" in text
+    assert "2 recordings in 8 parts: 7 with a good hash, 1 without one" in text and "1 unfinished" in text
 
 
-def test_a_part_that_a_killed_recorder_had_made_ready_is_no_loss(server, tmp_path):
+def test_a_part_that_a_killed_recorder_had_prepared_is_not_a_loss(server, tmp_path):
     record(tmp_path / "a.sigmf-meta", rate=1e6)
     ready = tmp_path / "a.0007.sigmf-meta"
     ready.write_bytes((tmp_path / "a.0006.sigmf-meta").read_bytes())
@@ -110,11 +110,11 @@ def jumps(parts):
 
 
 HARM = {
-    "a bit": (flipped, "a.0002.sigmf-data", "SHA-512", 6),
+    "a flipped bit": (flipped, "a.0002.sigmf-data", "SHA-512", 6),
     "too short": (shortened, "a.0002.sigmf-meta", "16384 samples of 4 bytes", 6),
-    "too long": (longer, "a.0002.sigmf-data", "65540 bytes, and by its metadata 65536", 6),
+    "too long": (longer, "a.0002.sigmf-data", "65540 bytes, but 65536 according to its metadata", 6),
     "no samples": (lambda parts: parts[2].with_suffix(".sigmf-data").unlink(), "a.0002.sigmf-data", "", 6),
-    "no JSON": (lambda parts: parts[2].write_text("{"), "a.0002.sigmf-meta", "JSON", 6),
+    "not JSON": (lambda parts: parts[2].write_text("{"), "a.0002.sigmf-meta", "JSON", 6),
     "a part is missing": (gone, "a.0003.sigmf-meta", "no part between a.0001 and it", 6),
     "an unrecorded loss": (jumps, "a.0002.sigmf-meta", "7 samples are missing before it, and not", 7),
     "overlap": (lambda parts: edit(parts[2], lambda words: words["captures"][0].update(
@@ -127,7 +127,7 @@ HARM = {
 
 
 @pytest.mark.parametrize("harm", HARM)
-def test_what_is_wrong_is_named(server, tmp_path, harm):
+def test_the_damaged_file_is_named(server, tmp_path, harm):
     change, name, words, good = HARM[harm]
     change(hashed(tmp_path / "rec"))
     said, err = verdicts(server, tmp_path / "rec", 5)
@@ -136,8 +136,9 @@ def test_what_is_wrong_is_named(server, tmp_path, harm):
     assert f"archive: {name}: " in err
 
 
-def test_recorded_losses_and_pruned_parts_are_no_problem(tmp_path):
-    """Wherever in a part a loss is, also at its very beginning and end; that of b went with its part."""
+def test_recorded_losses_and_pruned_parts_are_not_problems(tmp_path):
+    """The losses are at several places in a part, including its beginning and end. The loss of recording b is
+    removed with its part."""
     for name, place in (("a", 16_384), ("b", 16_383), ("c", 16_385), ("d", 99_999)):
         record(tmp_path / f"{name}.sigmf-meta", drop_at=place, drop=300)
     for path in tmp_path.glob("b.0000.*"):
@@ -146,7 +147,7 @@ def test_recorded_losses_and_pruned_parts_are_no_problem(tmp_path):
     assert said["ok"] and said["gaps"]["lost_min"] == 900
 
 
-def test_a_connection_that_is_cut_goes_on(server, tmp_path):
+def test_verify_continues_after_a_broken_connection(server, tmp_path):
     hashed(tmp_path / "rec")
     push(tmp_path / "rec", f"s3://{server.bucket}")
     cut = set()
@@ -172,7 +173,7 @@ def test_a_connection_that_is_cut_goes_on(server, tmp_path):
     assert all(part for method, path, part, _ in server.asked if path.endswith("-data"))
 
 
-def test_an_object_that_changes_in_the_middle_is_a_problem(server, tmp_path):
+def test_an_object_that_changes_while_it_is_read_is_a_problem(server, tmp_path):
     hashed(tmp_path / "rec")
     push(tmp_path / "rec", f"s3://{server.bucket}")
 
@@ -191,7 +192,7 @@ def test_an_object_that_changes_in_the_middle_is_a_problem(server, tmp_path):
     assert said["good"] == 6 and [one["name"] for one in said["problems"]] == ["a.0003.sigmf-data"]
 
 
-def test_a_store_that_goes_away_is_an_error(server, tmp_path):
+def test_a_store_that_becomes_unreachable_is_an_error(server, tmp_path):
     hashed(tmp_path / "rec")
     push(tmp_path / "rec", f"s3://{server.bucket}")
     server.faults.append(lambda environ, body: OSError("cut") if environ["RAW_URI"].endswith("-data")
@@ -200,8 +201,8 @@ def test_a_store_that_goes_away_is_an_error(server, tmp_path):
     assert not said["ok"] and json.dumps(said["error"]) and "sigmf-data" in err
 
 
-def test_samples_without_a_hash_are_read_and_compared_by_data(server, tmp_path, monkeypatch):
-    """By the MD5 that the store has of them; a folder has none."""
+def test_data_compares_samples_without_a_hash_with_the_md5_of_the_store(server, tmp_path, monkeypatch):
+    """The store has an MD5 of the samples. A folder has none."""
     (tmp_path / "rec").mkdir()
     seven_parts(tmp_path / "rec")
     url = f"s3://{server.bucket}"
@@ -224,8 +225,9 @@ def test_samples_without_a_hash_are_read_and_compared_by_data(server, tmp_path, 
     assert "its MD5 is " in err and "is for verify" in command("list", url, "--data", status=2)[1]
 
 
-def test_a_part_of_an_object_is_not_taken_for_another(server, tmp_path):
-    """What follows a cut is of byte 0 by its Content-Range, and has the bytes that are missing."""
+def test_a_wrong_range_of_an_object_is_refused(server, tmp_path):
+    """After a broken connection the store sends the missing bytes, but with the Content-Range of the first
+    ones."""
     hashed(tmp_path / "rec")
     push(tmp_path / "rec", f"s3://{server.bucket}")
     whole = (tmp_path / "rec" / "a.0003.sigmf-data").read_bytes()
@@ -249,7 +251,7 @@ def test_a_part_of_an_object_is_not_taken_for_another(server, tmp_path):
     assert said["good"] == 6 and "Content-Range" in err
 
 
-def test_what_was_bad_is_named_also_if_the_store_goes_away_then(server, tmp_path):
+def test_problems_are_reported_even_if_the_store_becomes_unreachable_later(server, tmp_path):
     longer(hashed(tmp_path / "rec"))
     put(tmp_path / "rec", server.bucket)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Views of a block: no copy is made, and they live as long as they are needed."""
+"""Views of a block do not copy the samples and keep them valid."""
 import gc
 import pathlib
 import pprint
@@ -22,7 +22,7 @@ def address(array):
 
 
 def mapping_of(where):
-    """The mapping of this process that contains an address: first and last byte."""
+    """Returns the begin and end of the mapping of this process that contains an address."""
     for line in pathlib.Path("/proc/self/maps").read_text().splitlines():
         begin, end = (int(part, 16) for part in line.split()[0].split("-"))
         if begin <= where < end:
@@ -30,13 +30,13 @@ def mapping_of(where):
     return None
 
 
-def test_the_views_address_is_in_the_blocks_mapping():
+def test_a_view_is_in_the_memory_of_the_pool():
     size, count = 64 << 10, 8
     with ios.source("sim:", rate=0, block_size=size, blocks=count, samples=2_000_000) as rx:
         places = {}
         for block in rx:
             places.setdefault(block.index, set()).add(address(block.array))
-        # Each buffer is always seen at its one place, and all are in one mapping, side by side.
+        # Each buffer always has the same address, and all are adjacent in one mapping.
         assert len(places) == count and all(len(found) == 1 for found in places.values())
         first = min(found for [found] in places.values())
         assert {index: found - first for index, [found] in places.items()} == \
@@ -58,10 +58,10 @@ def test_a_view_is_read_only():
             np.frombuffer(next(rx), dtype="i2").flags.writeable = True
 
 
-def test_a_view_keeps_its_data_beyond_block_stream_and_pool():
+def test_a_view_keeps_its_data_after_the_stream_is_closed():
     rx = source()
     views = [next(rx).array for _ in range(2)]
-    for _ in range(200):  # the other two are filled repeatedly
+    for _ in range(200):  # this fills the other two blocks repeatedly
         next(rx)
     rx.close()
     del rx
@@ -70,7 +70,7 @@ def test_a_view_keeps_its_data_beyond_block_stream_and_pool():
         assert view.tobytes() == ramp(number * 4096, 4096)
 
 
-def test_views_of_views_count_too():
+def test_views_of_views_keep_the_block_too():
     with source() as rx:
         block = next(rx)
         part = block.array[10:20, 1].view("u2").reshape(2, 5).T
@@ -113,7 +113,7 @@ def test_release_returns_the_block_immediately():
                 use()
 
 
-def test_a_block_is_a_context():
+def test_a_block_is_a_context_manager():
     with source() as rx:
         with next(rx) as block:
             assert rx.held == 1 and len(block) == 1024
@@ -126,14 +126,14 @@ def test_a_block_is_a_context():
         del view
 
 
-def test_a_copy_keeps_nothing():
+def test_a_copy_does_not_keep_the_block():
     with source() as rx:
         copy = next(rx).copy()
         assert rx.held == 0 and copy.flags.writeable and copy.flags.owndata
         assert copy.tobytes() == ramp(0, 4096)
 
 
-def test_the_buffer_is_what_it_says():
+def test_the_buffer_protocol_has_shape_strides_and_format():
     with source() as rx:
         block = next(rx)
         memory = memoryview(block)
@@ -167,7 +167,7 @@ def test_channels_are_strided_views():
                 block.channel(which)
 
 
-def test_a_thousand_views_across_threads():
+def test_several_threads_can_release_a_thousand_views():
     with source(blocks=8) as rx:
         kept = [next(rx) for _ in range(4)]
         views = [kept[n % 4].array[n % 7:] for n in range(1000)]

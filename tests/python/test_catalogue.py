@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Each failure that the command can report on a host is an exception in Python: of the right class, errno
-and text. tests/vm/test_python_errors.py has those of devices."""
+"""Each error that the command can report on a host is an exception in Python with the same class, errno and
+text. tests/vm/test_python_errors.py tests the errors of devices."""
 import json
 import subprocess
 
@@ -73,7 +73,7 @@ def command(words):
 
 
 @pytest.mark.parametrize("status,name,words", STREAMS, ids=[row[2] for row in STREAMS])
-def test_a_streams_error_is_the_commands(status, name, words):
+def test_the_exception_of_a_stream_equals_the_error_of_the_command(status, name, words):
     told = command(f"stream {words} --json")
     assert told.returncode == status, told.stderr
     error = catalogue.raised(lambda: catalogue.stream(words))
@@ -81,7 +81,7 @@ def test_a_streams_error_is_the_commands(status, name, words):
 
 
 @pytest.mark.parametrize("status,name,words,call", CALLS, ids=[row[2] for row in CALLS])
-def test_a_functions_error_is_the_commands(status, name, words, call):
+def test_the_exception_of_a_function_equals_the_error_of_the_command(status, name, words, call):
     told = command(words)
     assert told.returncode == status, told.stderr
     catalogue.agree(catalogue.raised(call), name, status, "", told.stderr)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""close() of one stream by several threads at once: each gets the summary, and no one waits for ever."""
+"""Several threads close() one stream at the same time. Each gets the summary, and none waits forever."""
 import contextlib
 import sys
 import threading
@@ -14,7 +14,7 @@ ROUNDS = 100
 
 @pytest.fixture(autouse=True)
 def many_switches():
-    """The interpreter changes threads as often as it can."""
+    """Makes the interpreter switch between threads as often as possible."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -22,7 +22,7 @@ def many_switches():
 
 
 def together(*calls):
-    """What each call returns, or raises, on a thread of its own; all begin at the same time."""
+    """Starts all calls at the same time in separate threads. Returns their results or exceptions."""
     results = [None] * len(calls)
     begin = threading.Barrier(len(calls))
 
@@ -53,8 +53,8 @@ def check_closed(stream, closed, others):
     assert not failed, failed
 
 
-@pytest.mark.parametrize("rate", [0, 1000])  # blocks without an end, or none before the close
-def test_readers_wait_in_next_while_several_threads_close(rate):
+@pytest.mark.parametrize("rate", [0, 1000])  # endless blocks, or none before the close
+def test_several_threads_can_close_a_reader_while_others_read(rate):
     for _ in range(ROUNDS):
         rx = ios.source("sim:", rate=rate, block_size=16384, timeout="1h")
         taken = []
@@ -70,25 +70,25 @@ def test_readers_wait_in_next_while_several_threads_close(rate):
         assert len(set(taken)) == len(taken) and isinstance(stats, ios.Stats)
 
 
-def test_a_reader_in_read_is_ended_by_several_threads():
+def test_several_threads_can_close_a_reader_during_read():
     for _ in range(ROUNDS):
         rx = ios.source("sim:", rate=0, block_size=16384)
-        assert len(rx.read(1000)) == 1000  # of a block that is left
+        assert len(rx.read(1000)) == 1000  # leaves the rest of a block
         *closed, read = together(rx.close, rx.close, rx.close, lambda rx=rx: [rx.read(3) for _ in range(999)])
         check_closed(rx, closed, [read])
 
 
-def test_callbacks_run_while_several_threads_close():
+def test_several_threads_can_close_a_reader_during_callbacks():
     for _ in range(ROUNDS // 4):
         rx = ios.source("sim:", rate=0, block_size=16384)
         worker = rx.call(lambda block: 1 / 0)
         check_closed(rx, together(rx.close, rx.close, rx.close), [])
-        with contextlib.suppress(ZeroDivisionError):  # no block may have come
+        with contextlib.suppress(ZeroDivisionError):  # possibly no block has arrived
             worker.wait(DEADLINE)
         assert not worker.running
 
 
-def test_a_with_block_ends_while_another_thread_closes():
+def test_a_with_block_can_end_while_another_thread_closes():
     for _ in range(ROUNDS):
         with ios.source("sim:", rate=0, block_size=16384) as rx:
             rx.next()
@@ -98,7 +98,7 @@ def test_a_with_block_ends_while_another_thread_closes():
         assert rx.closed and rx.summary is not None and not closing.is_alive()
 
 
-def test_writers_close_once_and_lose_nothing(tmp_path):
+def test_several_threads_can_close_a_writer_without_loss(tmp_path):
     for number in range(ROUNDS // 4):
         path = tmp_path / f"{number}.ci16"
         tx = ios.sink(path, format="ci16_le", block_size=16384)
@@ -108,12 +108,12 @@ def test_writers_close_once_and_lose_nothing(tmp_path):
         assert closed[0].stats.samples == 10_000 and path.read_bytes() == ramp(0, 40_000)
 
 
-def test_threads_that_close_a_writer_get_its_error(tmp_path):
+def test_each_thread_that_closes_a_writer_gets_its_error(tmp_path):
     for _ in range(ROUNDS // 4):
         tx = ios.sink("/dev/full", format="ci16_le", block_size=16384)
         tx.write(ramp(0, 4000))
         results = together(tx.close, tx.close, tx.close, tx.close)
         errors = [one for one in results if isinstance(one, ios.Error) and one.errno == 28]
         late = [one for one in results if isinstance(one, ios.Summary) and one.error is not None]
-        assert errors and len(errors) + len(late) == 4, results  # late: it was closed
+        assert errors and len(errors) + len(late) == 4, results  # late: the writer was closed already
         assert tx.closed and tx.summary.error is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the command does, from Python: the same results, and errors that are raised."""
+"""Python functions that correspond to subcommands give the same results and raise the same errors."""
 import dataclasses
 import errno
 import json
@@ -15,7 +15,7 @@ import iio_stream as ios
 SUMMARY = REPOSITORY / "docs" / "schema" / "summary.schema.json"
 
 
-def test_a_recording_is_what_the_command_makes(tmp_path):
+def test_a_recording_is_the_same_as_that_of_the_command(tmp_path):
     done = ios.record("sim:", tmp_path / "a.sigmf-meta", rate=0, samples=100_000)
     assert (tmp_path / "a.sigmf-data").read_bytes() == ramp(0, 400_000)
     assert done.ended == "samples" and done.error is None and done.copies == 0
@@ -28,13 +28,13 @@ def test_a_recording_is_what_the_command_makes(tmp_path):
     assert verdict["ok"] and verdict["samples"] == 100_000
 
 
-def test_a_summary_is_the_commands_object():
+def test_a_summary_conforms_to_the_schema_of_the_command():
     jsonschema = pytest.importorskip("jsonschema")
     words = ios.stream("sim:", ["null:", "verify:ramp"], rate=0, samples=1000).words
     jsonschema.validate(words, json.loads(SUMMARY.read_text()))
 
 
-def test_verify_finds_what_is_wrong(tmp_path):
+def test_verify_detects_wrong_data_and_sizes(tmp_path):
     file = tmp_path / "a.ci16"
     ios.record("sim:", file, rate=0, samples=100_000)
     good = ios.verify(file, pattern="ramp")
@@ -45,7 +45,7 @@ def test_verify_finds_what_is_wrong(tmp_path):
         data.write(b"\xff" * 8)
     bad = ios.verify(file, pattern="ramp")
     assert not bad.ok and bad.report["mismatches"] > 0 and isinstance(bad.error, ios.Error)
-    assert ios.verify(file).ok  # its size is right
+    assert ios.verify(file).ok  # its size is correct
     os.truncate(file, 399_999)
     assert not ios.verify(file).ok
     with pytest.raises(FileNotFoundError):
@@ -61,7 +61,7 @@ def test_a_hash_is_added_and_checked(tmp_path):
     assert [ios.verify(file, add_hash=add).hash for add in (False, True, False)] == ["none", "added", "good"]
 
 
-def test_later_parts_of_a_recording_hold_the_pattern(tmp_path):
+def test_each_part_of_a_recording_verifies_with_the_pattern(tmp_path):
     done = ios.record("sim:", tmp_path / "a.sigmf-meta", rate=0, samples=100_000, block_size=4096,
                       file_options={"rotate_bytes": "100Ki"})
     files = done.reports[0]["files"]
@@ -72,7 +72,7 @@ def test_later_parts_of_a_recording_hold_the_pattern(tmp_path):
         [sum(w.samples for w in verdicts[:n]) for n in range(len(files))]
 
 
-def test_recover_finds_nothing_to_do(tmp_path):
+def test_recover_leaves_a_complete_recording_unchanged(tmp_path):
     file = tmp_path / "a.sigmf-meta"
     ios.record("sim:", file, rate=0, samples=1000)
     done = ios.recover(file)
@@ -91,7 +91,7 @@ def test_recover_completes_a_killed_recording(tmp_path):
     assert ios.verify(file, pattern="ramp").ok
 
 
-def test_play_takes_a_file_to_a_sink(tmp_path):
+def test_play_streams_a_file_to_a_sink(tmp_path):
     ios.record("sim:", tmp_path / "a.ci16", rate=0, samples=10_000)
     done = ios.play(tmp_path / "a.ci16", "verify:ramp")
     assert done.ended == "eof" and done.reports[0]["mismatches"] == 0 and done.stats.samples == 10_000
@@ -99,7 +99,7 @@ def test_play_takes_a_file_to_a_sink(tmp_path):
     assert again.stats.samples == 25_000
 
 
-def test_bench_runs_each_size_and_number():
+def test_bench_runs_each_block_size_and_number_of_blocks():
     runs = ios.bench("sim:", block_sizes=["64Ki", "128Ki"], block_counts=[4, 8], rate=0, pattern="stamp",
                      bytes="8Mi")
     assert [(run.words["block_bytes"], run.words["block_count"]) for run in runs] == \
@@ -110,7 +110,7 @@ def test_bench_runs_each_size_and_number():
 SMALL = {"size": "1Mi", "block_size": "256Ki"}
 
 
-def test_each_memory_is_measured_with_each_method(tmp_path):
+def test_bench_io_measures_each_memory_with_each_method(tmp_path):
     seen = []
     rows = ios.bench_io(tmp_path / "a.tmp", **SMALL, depth=2, progress=seen.append)
     assert rows == seen and len(rows) == 7 * 8 * 2 and list(tmp_path.iterdir()) == []
@@ -127,7 +127,7 @@ def test_each_memory_is_measured_with_each_method(tmp_path):
             assert row.create_seconds >= 0 and row.close_seconds >= 0 and row.cpu_seconds >= 0
 
 
-def test_failed_measurements_are_raised(tmp_path):
+def test_bench_io_raises_errors(tmp_path):
     with pytest.raises(FileNotFoundError):
         ios.bench_io(tmp_path / "no" / "a.tmp", **SMALL)
     for words in ({"size": 1000}, {"block_size": "1M"}, {"depth": 4096}, {"size": 0}):
@@ -146,7 +146,7 @@ def test_failed_measurements_are_raised(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_control_c_ends_a_measurement(python):
+def test_control_c_ends_bench_io(python):
     out = python("""
 import os, signal, threading, time
 import iio_stream as ios
@@ -160,7 +160,7 @@ except KeyboardInterrupt:
     assert out == "ended True []\n"
 
 
-def test_thresholds_are_errors():
+def test_exceeded_thresholds_are_exceptions():
     done = ios.stream("sim:", "null:", rate=0, samples=50_000, drop_at=10_000, drop=100)
     assert ios.check(done, max_gaps=1, max_lost=100, min_rate=1) is done
     for limit, words in (({"max_gaps": 0}, "1 gaps, more than max-gaps 0"),
@@ -216,7 +216,7 @@ def test_progress_is_reported(tmp_path):
     assert len(seen) >= 2 and seen == sorted(seen) and seen[-1] > 0
 
 
-def test_control_c_leaves_a_recording_that_is_whole(python, tmp_path):
+def test_control_c_leaves_a_complete_recording(python, tmp_path):
     out = python("""
 import os, signal, threading
 import iio_stream as ios
@@ -230,7 +230,7 @@ except KeyboardInterrupt:
     assert out == "True True False\n"
 
 
-def test_the_machine_is_inspected():
+def test_doctor_and_devices_inspect_the_machine():
     checks = ios.doctor()
     assert checks and all(check.name and check.detail for check in checks)
     assert all(check.ok or check.fix is None or check.fix for check in checks)

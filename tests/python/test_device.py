@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A device that is opened once, at a peer that speaks enough of iiod's protocol and counts connections."""
+"""A Device object uses one connection. The peer is a minimal iiod that counts connections."""
 import contextlib
 import socket
 import threading
@@ -16,7 +16,7 @@ XML = (b'<?xml version="1.0" encoding="utf-8"?><context name="network"><device i
 
 
 class Iiod:
-    """``values`` are those of "DEVICE NAME" and "DEVICE CHANNEL NAME"."""
+    """A minimal iiod. The keys of ``values`` are "DEVICE NAME" and "DEVICE CHANNEL NAME"."""
 
     def __init__(self):
         self.values = {"iio:device0 speed": "1000000", "iio:device0 voltage0 gain": "12.500000 dB",
@@ -63,10 +63,10 @@ def iiod():
     peer.listener.close()
 
 
-def test_it_reads_and_writes_over_one_connection(iiod):
+def test_a_device_reads_and_writes_over_one_connection(iiod):
     adc = ios.Device("adc", iiod.uri)
     assert adc["speed"] == "1000000" and adc.get("voltage0/gain") == "12.500000 dB"
-    assert adc["phy/mode"] == "rx"  # another device's
+    assert adc["phy/mode"] == "rx"  # an attribute of another device
     adc["speed"] = 2e6
     assert iiod.values["iio:device0 speed"] == "2000000"
     assert adc.set("voltage0/gain", 20.25) == "20.25"
@@ -75,13 +75,13 @@ def test_it_reads_and_writes_over_one_connection(iiod):
     assert again == ["2000000"] * 5 and iiod.clients == before <= 2
 
 
-def test_missing_things_are_named(iiod):
+def test_errors_name_missing_devices_and_attributes(iiod):
     with pytest.raises(ios.Error, match="adcc"):
         ios.Device("adcc", iiod.uri)
     adc = ios.Device("iio:adc", iiod.uri)
     with pytest.raises(ios.UsageError, match="sped.*speed"):
         adc.get("sped")
     with pytest.raises(ios.UsageError, match="frequency"):
-        adc.tune(frequency="2.4G")  # it has no oscillator
+        adc.tune(frequency="2.4G")  # the device has no oscillator
     with pytest.raises(ios.UsageError, match="frequency"):
         adc.tune(frequency="high")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the documents say about Python is true: tutorial, README and docstring snippets run."""
+"""The statements of the documents about Python are true: snippets of the tutorial, README and docstrings
+run."""
 import doctest
 import importlib
 import os
@@ -13,7 +14,7 @@ import pytest
 from conftest import BUILD, DEADLINE, PACKAGE, REPOSITORY
 
 TUTORIAL = (REPOSITORY / "docs" / "python.md").read_text()
-# Those of the source: an old build may have others.
+# Lists the modules of the source tree, because an old build can contain others.
 MODULES = [module.name for module in pkgutil.iter_modules([str(REPOSITORY / "bindings/python/iio_stream")])]
 
 
@@ -34,10 +35,10 @@ def test_the_tutorials_snippets_run_one_after_the_other(tmp_path, monkeypatch, c
     assert "125000 Hz, -6.00 dBFS (1024,)" in out and "SeenGap(seconds=0.04, lost_min=9000" in out
 
 
-def test_the_tutorials_snippets_are_typed(tmp_path):
+def test_the_tutorials_snippets_pass_mypy(tmp_path):
     tool = BUILD / "venv" / "bin" / "mypy"
     if not tool.exists():
-        pytest.skip(f"{tool} is not installed: script/test does that")
+        pytest.skip(f"{tool} is not installed: script/test installs it")
     (tmp_path / "tutorial.py").write_text("".join(snippets(TUTORIAL)))
     words = ["--strict", "--cache-dir", os.devnull, "--python-executable", sys.executable]
     done = subprocess.run([tool, *words, tmp_path / "tutorial.py"],
@@ -50,7 +51,7 @@ def test_the_tutorials_snippets_are_typed(tmp_path):
 def test_the_readmes_snippet_is_the_example_and_runs(python, interpreter):
     [snippet] = snippets((REPOSITORY / "README.md").read_text())
     assert snippet == (REPOSITORY / "examples" / "capture.py").read_text().split("\n", 1)[1]
-    # A source without a rate waits for a busy machine, and loses nothing.
+    # A source without a rate waits for a busy machine and loses no samples.
     said = python(f"import sys; sys.argv[1:] = ['sim:?rate=0']\n{snippet}", interpreter=interpreter)
     lines = re.findall(r"^sample (\d+): \((\d+), 2\) of int16, complex64, 0 gaps$", said, re.M)
     assert len(lines) > 1 and sum(int(count) for _, count in lines) == 1_000_000
@@ -63,7 +64,7 @@ def test_the_readmes_snippet_is_the_example_and_runs(python, interpreter):
 STEMS = sorted(path.stem for path in (REPOSITORY / "examples").glob("*.py"))
 
 
-def test_examples_have_the_same_stems_in_each_language():
+def test_examples_have_the_same_names_in_each_language():
     assert sorted(path.stem for path in (REPOSITORY / "examples").glob("*.cpp")) == STEMS
 
 
@@ -80,7 +81,7 @@ def test_examples_play_the_same_in_each_language(python, tmp_path):
 
 @pytest.mark.parametrize("stem,words", [("spectrum", r"(\+125000 Hz: -6\.0 dBFS, 0 gaps\n)+"),
                                         ("loop", r"(\+125000 Hz: 0\.501 of full scale\n){10}\d+ .*\n")])
-def test_examples_hear_the_same_tone_in_each_language(python, tmp_path, stem, words):
+def test_examples_measure_the_same_tone_in_each_language(python, tmp_path, stem, words):
     said = python((REPOSITORY / "examples" / f"{stem}.py").read_text())
     other = subprocess.run([BUILD / "examples" / stem], capture_output=True, text=True, timeout=DEADLINE,
                            cwd=tmp_path, check=True).stdout
@@ -88,7 +89,8 @@ def test_examples_hear_the_same_tone_in_each_language(python, tmp_path, stem, wo
 
 
 def code_lines(stem, language):
-    """Of an example's main, or everything after the imports; no includes, comments or lines of braces."""
+    """Returns the code lines of main() in C++, or after the imports in Python. Omits comments and lines with
+    only a brace."""
     text = (REPOSITORY / "examples" / f"{stem}.{language}").read_text()
     body = text.split("char** argv)\n" if language == "cpp" else "as ios\n", 1)[1]
     lines = [line.strip() for line in body.splitlines()]
@@ -99,7 +101,7 @@ def code_lines(stem, language):
     ("capture_tuned", r"1000000 samples at 2 MS/s, \d+ lost between them, I of the first 0\.501\d*\n"),
     ("loopback", r"1000000 samples sent again\n"),
     ("continuous", r"before sample 50000: 300 or more lost\n1000000 samples, 1 gaps, 300 lost\n")])
-def test_short_examples_do_the_same_in_each_language_without_a_cast(python, tmp_path, stem, words):
+def test_short_examples_do_the_same_in_each_language_without_casts(python, tmp_path, stem, words):
     said = python((REPOSITORY / "examples" / f"{stem}.py").read_text())
     other = subprocess.run([BUILD / "examples" / stem], capture_output=True, text=True, timeout=DEADLINE,
                            cwd=tmp_path, check=True).stdout
@@ -109,7 +111,7 @@ def test_short_examples_do_the_same_in_each_language_without_a_cast(python, tmp_
 
 
 @pytest.mark.parametrize("name", ["", *MODULES])
-def test_docstrings_examples_are_right(name, tmp_path, monkeypatch):
+def test_examples_in_docstrings_are_correct(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     module = importlib.import_module(f"iio_stream.{name}" if name else "iio_stream")
     assert doctest.testmod(module).failed == 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What goes wrong is an OSError: of the right class, with errno, object and a hint."""
+"""Each error is an OSError of the right class with an errno, an object and a hint."""
 import errno
 import gc
 import os
@@ -12,15 +12,15 @@ from catalogue import raised
 import iio_stream as ios
 
 
-def test_a_device_that_is_not_there():
+def test_a_missing_device_is_a_device_error():
     with pytest.raises(ios.DeviceError) as caught:
         ios.source("iio:nowhere")
     error = caught.value
     assert isinstance(error, OSError) and error.fault == "device"
-    assert error.errno in (errno.ENODEV, errno.ENOENT) and str(error)  # the latter without any IIO
+    assert error.errno in (errno.ENODEV, errno.ENOENT) and str(error)  # ENOENT if the machine has no IIO
 
 
-def test_a_file_that_is_not_there(tmp_path):
+def test_a_missing_file_is_a_file_not_found_error(tmp_path):
     with pytest.raises(FileNotFoundError) as caught:
         ios.source(tmp_path / "nothing.ci16")
     error = caught.value
@@ -40,7 +40,7 @@ def test_a_file_that_is_not_there(tmp_path):
     ({"on_gap": "stopp"}, ["on_gap", "stop"]),
     ({"on_full": "wait"}, ["on_full", "block"]),
 ])
-def test_nonsense_is_named_with_the_nearest_word(options, words):
+def test_the_error_of_an_invalid_option_suggests_a_valid_one(options, words):
     with pytest.raises(ios.UsageError) as caught:
         ios.source("sim:", **options)
     error = caught.value
@@ -59,14 +59,14 @@ def test_the_error_that_ends_a_stream_is_raised_after_its_last_block():
             next(rx)
 
 
-def test_a_source_that_falls_silent_is_a_timeout():
+def test_a_source_that_stops_delivering_is_a_timeout_error():
     with ios.source("sim:", rate="1M", stall_at=1000, stall_for="1h", timeout="100ms") as rx, \
             pytest.raises(TimeoutError) as caught:
         list(rx)
     assert isinstance(caught.value, ios.DeviceError) and caught.value.errno == errno.ETIMEDOUT
 
 
-def test_a_loss_ends_a_stream_that_may_not_lose():
+def test_a_loss_ends_a_stream_with_on_gap_stop():
     with ios.source("sim:", rate=0, drop_at=10_000, on_gap="stop", block_size=4000) as rx:
         assert sum(len(block) for block in rx) == 10_000
 
@@ -97,7 +97,7 @@ def failing_worker():
 
 
 @pytest.mark.parametrize("failing", [failing_session, failing_writer, failing_worker])
-def test_an_error_that_is_dropped_keeps_no_stream(failing):
+def test_a_deleted_exception_does_not_keep_its_stream_alive(failing):
     gc.disable()
     try:
         stream, call = failing()
@@ -112,12 +112,12 @@ def test_an_error_that_is_dropped_keeps_no_stream(failing):
         gc.enable()
 
 
-def test_an_error_that_is_kept_keeps_neither_devices_nor_memory():
-    gc.collect()  # what other tests have left
+def test_a_kept_exception_keeps_neither_devices_nor_memory():
+    gc.collect()  # frees objects of other tests
     before = len(os.listdir("/proc/self/fd"))
     with ios.Session() as session:
         pipeline = session.add("sim:?rate=0", "file:/dev/full", samples=1 << 20)
-        error = raised(session.run)  # with its traceback, and this frame: a cycle
+        error = raised(session.run)  # the traceback refers to this frame, which is a reference cycle
     assert len(os.listdir("/proc/self/fd")) == before
     assert error.errno == errno.ENOSPC and pipeline.ended
     assert pipeline.summary.error.errno == errno.ENOSPC and pipeline.route.copies is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What happens to a stream: a peer that goes, and the file of events as iio_stream.events reads it."""
+"""Events of a stream: a peer that disconnects, and the file of events as iio_stream.events reads it."""
 import json
 import os
 import shutil
@@ -27,7 +27,7 @@ def numbers(found):
     return [one.event["n"] for one in found if one]
 
 
-def test_a_file_is_followed_over_half_lines_rotation_and_cuts(tmp_path):
+def test_follow_handles_incomplete_lines_rotation_and_truncation(tmp_path):
     log = tmp_path / "log"
     log.write_text(line(0) + "no JSON\n[1]\n" + line(1) + line(2)[:9])
     seen, found = [], events.follow(log)
@@ -46,7 +46,7 @@ def test_a_file_is_followed_over_half_lines_rotation_and_cuts(tmp_path):
         log.rename(tmp_path / "log.1")
         log.write_text(line(5))
         assert more() == [0, 1, 2, 3]
-        file.write(line(4))  # who has it open does not know yet
+        file.write(line(4))  # the writer still has the old file open
     waiting.until(lambda: more() == [0, 1, 2, 3, 4, 5])
     log.unlink()
     assert more() == [0, 1, 2, 3, 4, 5]
@@ -61,7 +61,7 @@ def test_a_file_is_followed_over_half_lines_rotation_and_cuts(tmp_path):
     waiting.until(lambda: more() == list(range(10)))
 
 
-def test_a_file_is_read_on_from_where_it_was_left(tmp_path, caplog):
+def test_follow_continues_from_a_saved_place(tmp_path, caplog):
     log = tmp_path / "log"
     log.write_text("".join(line(n) for n in range(5)))
     found = list(events.follow(log, wait=False))
@@ -69,7 +69,7 @@ def test_a_file_is_read_on_from_where_it_was_left(tmp_path, caplog):
     at = found[2].place
     assert numbers(events.follow(log, at, wait=False)) == [3, 4]
     shutil.copy(log, tmp_path / "copy")
-    (tmp_path / "copy").rename(log)  # another inode, as from a backup
+    (tmp_path / "copy").rename(log)  # another inode, like a file from a backup
     assert numbers(events.follow(log, at, wait=False)) == [3, 4]
     log.rename(tmp_path / "log.1")
     log.write_text(line(5))
@@ -82,7 +82,7 @@ def test_a_file_is_read_on_from_where_it_was_left(tmp_path, caplog):
     assert numbers(events.follow(log, at, wait=False)) == [6] and "is gone" in caplog.text
 
 
-def test_a_new_file_with_the_inode_of_the_old_one_is_another(tmp_path):
+def test_a_new_file_with_the_inode_of_the_old_one_is_read_from_its_start(tmp_path):
     log = tmp_path / "log"
     log.write_text(line(0) + line(1))
     at, inode = list(events.follow(log, wait=False))[-1].place, log.stat().st_ino
@@ -94,7 +94,7 @@ def test_a_new_file_with_the_inode_of_the_old_one_is_another(tmp_path):
         list(events.follow(tmp_path / "none", wait=False))
 
 
-def test_a_peer_that_goes_and_comes_back_is_reported(tmp_path):
+def test_a_peer_that_disconnects_and_reconnects_is_reported(tmp_path):
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         port = one.getsockname()[1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every scan type: the array's dtype and byte order, and the lanes in it, raw, per channel, converted."""
+"""Arrays of every scan type have the right dtype, byte order and values: raw, per channel and converted."""
 import numpy as np
 import pytest
 
@@ -14,20 +14,20 @@ UNSIGNED = {1: "u1", 2: "u2", 4: "u4", 8: "u8"}
 
 
 def lanes(channel, count):
-    """What the lanes pattern has in a channel: its number in the top four bits, a counter below."""
+    """Returns the lanes pattern of a channel: its number in the top four bits and a counter below."""
     below = channel.bits - 4
     counter = np.arange(count, dtype=np.uint64) & np.uint64((1 << below) - 1)
     return counter | np.uint64((channel.scan_index & 15) << below)
 
 
 def significant(channel, raw):
-    """The value's bits as one unsigned number, of the words as stored in memory."""
+    """Returns the significant bits of words in memory as unsigned numbers."""
     native = raw.astype(raw.dtype.newbyteorder("=")).view(UNSIGNED[raw.dtype.itemsize]).astype(np.uint64)
     return native >> np.uint64(channel.shift) & np.uint64((1 << channel.bits) - 1)
 
 
 def real(channel, bits):
-    """The value as a float, full scale 1.0."""
+    """Returns the values as floats with a full scale of 1.0."""
     half = 1 << channel.bits - 1
     values = [int(value) for value in bits]
     if channel.number == "signed":
@@ -38,7 +38,7 @@ def real(channel, bits):
 
 
 @pytest.mark.parametrize("scan", SCANS)
-def test_lanes_hold_for_every_scan_type(scan):
+def test_lanes_have_the_right_values_in_every_scan_type(scan):
     formats = ",".join([scan] * 3)
     with ios.source("sim:", format=formats, pattern="lanes", rate=0, samples=5000, block_size=14_400) as rx:
         word = rx.format.channels[0].dtype
@@ -60,7 +60,7 @@ def test_lanes_hold_for_every_scan_type(scan):
         assert first == 5000
 
 
-def test_mixed_scans_are_structures():
+def test_samples_of_mixed_scan_types_are_structured_arrays():
     with ios.source("sim:", format=MIXED, pattern="lanes", rate=0, samples=1000) as rx:
         block = next(rx)
         array = block.array
@@ -73,11 +73,11 @@ def test_mixed_scans_are_structures():
             assert (significant(channel, array[channel.id]) == expected).all()
             view = block.channel(channel.id)
             assert view.strides == (24,) and (significant(channel, view) == expected).all()
-        assert np.asarray(block).dtype == array.dtype  # by way of the buffer's own format
+        assert np.asarray(block).dtype == array.dtype  # uses the format of the buffer protocol
         assert memoryview(block).itemsize == 24
 
 
-def test_repeated_values_are_arrays_in_the_structure():
+def test_repeated_values_are_subarrays():
     with ios.source("sim:", format="le:s16/16X3>>0,le:s32/32>>0", pattern="ramp", rate=0, samples=10) as rx:
         array = next(rx).array
         assert array.dtype["channel0"].shape == (3,) and array["channel0"].shape == (10, 3)
@@ -86,7 +86,7 @@ def test_repeated_values_are_arrays_in_the_structure():
 
 @pytest.mark.parametrize("name", ["ci8", "cu8", "ci16_le", "ci16_be", "cu16_le", "ci32_le", "ci32_be"])
 @pytest.mark.parametrize("channels", [2, 6])
-def test_complex_samples_have_full_scale_one(name, channels):
+def test_iq_has_a_full_scale_of_one(name, channels):
     with ios.source("sim:", format=name, channels=channels, pattern="lanes", rate=0, samples=3000) as rx:
         block = next(rx)
         iq = block.iq()
@@ -102,7 +102,7 @@ def test_complex_samples_have_full_scale_one(name, channels):
         assert rx.held == 0
 
 
-def test_a_tone_is_where_it_should_be():
+def test_a_tone_has_the_right_frequency_and_level():
     with ios.source("sim:", pattern="tone", rate="1M", frequency=125_000, samples=4096,
                     block_size=16384) as rx:
         spectrum = np.fft.fft(next(rx).iq()) / 4096
@@ -120,13 +120,13 @@ def test_floats_become_complex_unchanged(name):
         assert (block.iq() == raw[:, 0] + 1j * raw[:, 1]).all()
 
 
-def test_real_channels_are_not_pairs():
+def test_iq_refuses_real_channels():
     with ios.source("sim:", format="ri16_le", rate=0, samples=10) as rx, \
             pytest.raises(ios.UsageError, match="not I/Q pairs"):
         next(rx).iq()
 
 
-def test_formats_by_name():
+def test_formats_are_parsed_by_name():
     format = Format.parse("ci16_be", 4)
     assert [c.component for c in format.channels] == ["in_phase", "quadrature"] * 2
     assert format.dtype == np.dtype(">i2") and format.is_uniform and format.sample_bytes == 8

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What survives: streams of a forked child, the summary of what was interrupted, plain data in pickles."""
+"""Streams in forked children, the summary of an interrupted stream, asynchronous contexts, and pickled
+data."""
 import asyncio
 import copy
 import pickle
@@ -11,8 +12,8 @@ from conftest import ramp
 import iio_stream as ios
 
 
-def test_a_pool_of_forked_processes_streams(python):
-    """Each child opens its own, even while the parent has streams and blocks."""
+def test_forked_processes_of_a_pool_can_stream(python):
+    """Each child opens its own streams, even while the parent has streams and blocks."""
     assert python("""
 import multiprocessing, os
 import iio_stream as ios
@@ -36,7 +37,7 @@ print(len(first) + sum(len(block) for block in rx))
 """) == "[(1000, 0, 4), (2000, 0, 8), (3000, 0, 12)]\n[(4000, 0, 16)]\n100000\n"
 
 
-def test_a_grandchild_is_another_process_again(python):
+def test_a_grandchild_cannot_use_the_stream_of_a_forked_child(python):
     assert python("""
 import os
 import iio_stream as ios
@@ -77,7 +78,7 @@ except ios.Interrupted as interrupted:
     assert (tmp_path / "a.ci16").read_bytes() == ramp(0, 4 * int(count))
 
 
-def test_streams_are_asynchronous_contexts(tmp_path):
+def test_streams_are_asynchronous_context_managers(tmp_path):
     async def through():
         async with ios.source("sim:", rate="1M", samples=50_000) as rx, ios.sink(tmp_path / "a.ci16") as tx:
             async for block in rx:
@@ -110,7 +111,7 @@ def test_leaving_a_sink_lets_other_tasks_run():
     assert asyncio.run(slow()) > 5
 
 
-def test_the_time_of_a_block_in_utc():
+def test_a_block_has_its_time_in_utc():
     before = time.time_ns()
     with ios.source("sim:", rate="1M", samples=100_000) as rx:
         for block in rx:
@@ -137,7 +138,7 @@ def test_plain_data_survive_pickling():
         pickle.dumps(block)
 
 
-def test_a_summary_is_one_line_and_a_table():
+def test_a_summary_has_a_one_line_repr_and_an_html_table():
     done = ios.stream("sim:", "null:", rate=0, drop_at=500, drop=300, samples=2000)
     for word in ("2000 samples", "1 certain gaps", "300 samples lost", "ended by samples"):
         assert word in repr(done) and word in done._repr_html_(), word

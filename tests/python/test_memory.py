@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Views and memory: none is left, none is lost, none is touched that is not ours. In separate
-interpreters, since what other tests have used would hide it."""
+"""Views and blocks do not leak memory, keep their samples valid, and access no other memory. The tests run in
+separate interpreters, because the memory use of other tests would hide errors."""
 import os
 import shutil
 import subprocess
@@ -29,7 +29,7 @@ with ios.source("sim:", rate=0, pattern="stamp", block_size=size, blocks=4) as r
     print(sys.getallocatedblocks() - blocks, peak() - before)
 """
 
-# Every way to get a view, every way to lose one.
+# Creates and releases views in every possible way.
 VIEWS = """
 import asyncio, gc, threading
 import numpy as np
@@ -101,11 +101,11 @@ def test_memory_stays_flat_over_many_blocks(python):
     assert objects < 100 and kibibytes < 2048  # half a block
 
 
-def test_views_come_and_go(python):
+def test_views_can_be_created_and_released_in_every_way(python):
     assert python(VIEWS) == "done\n"
 
 
-def test_valgrind_finds_no_access_beside_the_views(tmp_path):
+def test_valgrind_finds_no_access_outside_of_the_views(tmp_path):
     if shutil.which("valgrind") is None:
         pytest.skip("valgrind is not installed: script/install test")
     log = tmp_path / "valgrind"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`--metrics-listen` and `--metrics-file`, as Prometheus' own parser reads them."""
+"""`--metrics-listen` and `--metrics-file`, read by Prometheus' own parser."""
 import re
 import socket
 import subprocess
@@ -10,13 +10,14 @@ import urllib.request
 import pytest
 from conftest import BUILD, DEADLINE
 
-parser = pytest.importorskip("prometheus_client.openmetrics.parser", reason="script/test has it there")
+parser = pytest.importorskip("prometheus_client.openmetrics.parser",
+                             reason="needs prometheus_client, which script/test installs")
 TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 
 @pytest.fixture
 def stream(tmp_path):
-    """A process that streams, and the address of its metrics."""
+    """Starts a process that streams. Yields it and the address of its metrics."""
     process = subprocess.Popen(
         [BUILD / "iio-stream", "stream", "sim:", "rate=1M", "drop_at=5000", "drop=100", "null:", "--and",
          "sim:", "rate=1M", "null:", "--metrics-listen", ":0", "--metrics-file", tmp_path / "m"],
@@ -37,7 +38,7 @@ def get(address, path="/metrics"):
     return urllib.request.urlopen(f"http://{address}{path}", timeout=DEADLINE)
 
 
-def test_prometheus_reads_them_while_it_streams(stream, tmp_path):
+def test_prometheus_reads_the_metrics_during_a_stream(stream, tmp_path):
     _, address = stream
     seen, deadline = set(), time.monotonic() + DEADLINE
     while len(seen) < 3 and time.monotonic() < deadline:
@@ -52,7 +53,7 @@ def test_prometheus_reads_them_while_it_streams(stream, tmp_path):
     assert families((tmp_path / "m").read_text()).keys() == found.keys()
 
 
-def test_other_requests_are_refused_and_harm_nothing(stream):
+def test_other_requests_are_refused_and_do_no_harm(stream):
     process, address = stream
     with pytest.raises(urllib.error.HTTPError, match="404"):
         get(address, "/")
@@ -62,13 +63,13 @@ def test_other_requests_are_refused_and_harm_nothing(stream):
     for rubbish in (b"", bytes(9000), b"GET", b"GET \r\n\r\n", b"\r\n\r\n", b"GET /metrics " + b"a" * 9000):
         with socket.create_connection((host, int(port))) as one:
             one.sendall(rubbish)
-    with socket.create_connection((host, int(port))):  # a silent one, which is left after two seconds
+    with socket.create_connection((host, int(port))):  # a silent client
         assert get(address).status == 200
     assert get(address, "/metrics?x=1").status == 200 and process.poll() is None
 
 
-def test_clients_that_are_slow_do_not_delay_others(stream):
-    """Each has two seconds; others are answered while they are connected."""
+def test_slow_clients_do_not_delay_others(stream):
+    """Each client has two seconds for its request. The server answers others in the meantime."""
     _, address = stream
     host, port = address.rsplit(":", 1)
     slow = [socket.create_connection((host.strip("[]"), int(port)), timeout=DEADLINE) for _ in range(5)]
@@ -82,8 +83,9 @@ def test_clients_that_are_slow_do_not_delay_others(stream):
         one.close()
 
 
-def test_silent_clients_are_left_after_two_seconds(stream):
-    """Those that are connected at one time are 32 at most: the others wait until they have been left."""
+def test_silent_clients_are_disconnected_after_two_seconds(stream):
+    """At most 32 clients are connected at the same time. The others wait until the server disconnects
+    some."""
     process, address = stream
     host, port = address.rsplit(":", 1)
     silent = [socket.create_connection((host.strip("[]"), int(port)), timeout=DEADLINE) for _ in range(40)]
@@ -95,13 +97,13 @@ def test_silent_clients_are_left_after_two_seconds(stream):
     assert process.poll() is None
 
 
-def test_only_this_machine_can_ask_by_default(stream):
+def test_only_this_machine_can_read_metrics_by_default(stream):
     assert stream[1].startswith(("127.0.0.1:", "[::1]:"))
 
 
 @pytest.mark.parametrize("address, status, say", [
     ("nowhere.invalid:1", 3, "nowhere.invalid"), (":x", 2, ":x"), ("taken", 3, "in use")])
-def test_an_address_that_cannot_be_had_is_reported_at_once(tmp_path, address, status, say):
+def test_an_unusable_address_is_reported_at_once(tmp_path, address, status, say):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         place = address.replace("taken", f"127.0.0.1:{taken.getsockname()[1]}")
         words = ["record", "sim:", tmp_path / "a.ci16", "--samples", "9", "--metrics-listen", place]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Wrong arguments, of each kind in each position of every public function: the error is in Python's terms."""
+"""Wrong arguments of each type in each position of every public function give an error in Python's terms."""
 import inspect
 import pickle
 
@@ -11,11 +11,11 @@ from iio_stream import gadget, view
 
 WRONG = [None, -1, 1.5, float("nan"), "x", "\udcff", "a\0b", b"x", [], {}, object(), int, (1, 2), 2**70, 1j,
          ..., np.int8(3), np.float32(1), np.zeros(3), np.zeros((2, 2), complex), lambda: 1, {1, 2}, slice(1)]
-#: Words about C++ or our own internals.
+#: Words about C++ or internals of the package.
 FOREIGN = ("incompatible", "argument types", "Invoked with", "Unable to cast", "pybind", "C++", "_core",
            "std::", "arg0", "is not iterable", "has no attribute")
 ANSWERS = (TypeError, ValueError, IndexError, BufferError, OSError)
-FUNCTIONS = {  # with valid arguments
+FUNCTIONS = {  # functions with valid arguments
     ios.source: ("sim:",), ios.sink: ("null:",), ios.uri: ("sim:",), ios.play: ("no.ci16", "null:"),
     ios.stream: ("sim:?rate=0", "null:"), ios.record: ("sim:?rate=0", "a.ci16"), view.look: ("sim:?rate=0",),
     ios.verify: ("no.ci16",), ios.recover: ("no.ci16",), ios.open_recording: ("no.ci16",),
@@ -29,7 +29,7 @@ OPTIONAL = {"samples", "bytes", "duration", "timeout", "progress", "file_options
 
 
 def streams():
-    """One of each object that has methods, by its class."""
+    """Returns an object of each class with methods, by the name of the class."""
     rx, tx, session = ios.source("sim:", rate=0, samples=50_000), ios.sink("null:"), ios.Session()
     pipeline = session.add("sim:?rate=0", "null:", samples=10)
     other = ios.source("sim:", rate=0, samples=5000, drop_at=100)
@@ -74,7 +74,7 @@ def tried(function, right):
 
 
 def few(function):
-    """A limit for calls that would stream forever."""
+    """Returns a limit for functions that would otherwise stream forever."""
     return {"samples": 10} if function in (ios.stream, ios.record, view.look) else {}
 
 
@@ -86,9 +86,9 @@ def test_functions_give_readable_errors(function, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind,name", METHODS, ids=map(".".join, METHODS))
 def test_methods_give_readable_errors(kind, name, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # "x" is a file's name to some
+    monkeypatch.chdir(tmp_path)  # some methods write to a file "x"
     method = getattr(streams()[kind], name)
-    if (kind, name) == ("Reader", "call"):  # a callable would be
+    if (kind, name) == ("Reader", "call"):  # a callable argument would be valid
         for wrong in WRONG:
             if not callable(wrong):
                 answered(method, wrong)
@@ -96,9 +96,9 @@ def test_methods_give_readable_errors(kind, name, tmp_path, monkeypatch):
         tried(method, (10,) if name == "read" else ())
 
 
-def test_all_functions_are_tried():
+def test_the_list_of_tested_functions_is_complete():
     functions = {name for name in ios.__all__ if inspect.isfunction(getattr(ios, name))}
-    slow = {"bench", "bench_io"}  # which measure for seconds
+    slow = {"bench", "bench_io"}  # these measure for seconds
     assert functions - {function.__name__ for function in FUNCTIONS} == slow
 
 
@@ -109,11 +109,11 @@ def test_process_bound_objects_are_not_pickled(kind, protocol):
         pickle.dumps(streams()[kind], protocol)
 
 
-def test_a_session_explains_the_order_of_calls():
+def test_the_error_of_wait_before_start_names_start():
     with ios.Session() as session:
         session.add("sim:?rate=0", "null:", samples=10)
         with pytest.raises(ios.UsageError, match="start"):
             session.wait()
-        session.start()  # which prepares
+        session.start()  # prepares the session too
         session.start()
         assert session.wait(60)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""options() and the docstrings are the library's own tables."""
+"""options() and the docstrings come from the option tables of the library."""
 import os
 import re
 import subprocess
@@ -11,7 +11,7 @@ from conftest import BUILD
 import iio_stream as ios
 
 
-def test_options_has_what_the_library_has():
+def test_options_returns_the_tables_of_the_library():
     table = {option.key: option for option in ios.options("iio")}
     assert {"channels", "rate", "frequency", "cyclic", "counter", "attr.", "memory", "hold"} <= set(table)
     assert table["rate"].type == "rate" and table["rate"].unit == "S/s"
@@ -40,7 +40,7 @@ def test_the_docstring_lists_every_option_of_its_side(opens, side):
     assert "cyclic" in ios.sink.__doc__ and "cyclic" not in ios.source.__doc__
 
 
-def test_an_option_that_was_added_to_a_scheme_is_in_both():
+def test_an_added_option_is_in_options_and_in_the_docstring():
     code = """if True:
         import iio_stream as ios
         added = next(option for option in ios.options("sim") if option.key == "colour")
@@ -56,6 +56,6 @@ def test_an_option_that_was_added_to_a_scheme_is_in_both():
     assert done.stdout.split("\n") == ["red|green|infrared nm red True False", "True", "4", ""], done.stderr
 
 
-def test_a_keyword_may_be_an_alias():
+def test_a_keyword_can_be_an_alias():
     with ios.source("sim:", sample_rate="2M", samples=4) as rx:
         assert rx.format.sample_rate == 2e6

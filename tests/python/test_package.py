@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The package itself: its version, its parts, and that its interface is typed."""
+"""The package: its version, its contents and its type annotations."""
 import ast
 import os
 import re
@@ -19,11 +19,11 @@ def version():
     return re.search(r'kVersion = "(.*)"', text)[1]
 
 
-def test_the_version_is_the_librarys():
+def test_the_version_is_that_of_the_library():
     assert ios.__version__ == version()
 
 
-def test_it_lists_what_was_built_in():
+def test_schemes_lists_the_endpoints_of_the_build():
     known = ios.schemes()
     assert known["sim"] == ("source",) and known["file"] == ("source", "sink") and known["null"] == ("sink",)
 
@@ -41,7 +41,7 @@ def test_the_stub_matches_the_extension():
     all_told |= {node.target.id: node for node in stub.body if isinstance(node, ast.AnnAssign)}
     told = {name: node for name, node in all_told.items() if not name.startswith("_")}
     assert set(told) == {name for name in dir(_core) if not name.startswith("_")}
-    later = {"__buffer__"}  # from Python 3.12 on
+    later = {"__buffer__"}  # added in Python 3.12
     for name, node in told.items():
         if isinstance(node, ast.ClassDef):
             parts = [*node.body, *(part for base in node.bases for part in all_told[base.id].body)]
@@ -52,9 +52,9 @@ def test_the_stub_matches_the_extension():
             assert public - members == set(), name
 
 
-def test_the_package_is_whole():
+def test_the_package_is_complete():
     assert (PACKAGE / "iio_stream" / "py.typed").exists()
-    for file in (SOURCE / "iio_stream").rglob("*.py"):  # a wheel has a launcher of the command beside it
+    for file in (SOURCE / "iio_stream").rglob("*.py"):  # the launcher in a wheel is outside of this folder
         assert (PACKAGE / file.relative_to(SOURCE)).exists(), file
 
 
@@ -63,10 +63,10 @@ def test_the_package_is_whole():
     ["mypy", "--strict", "--cache-dir", os.devnull, "-p", "iio_stream", "--python-executable",
      sys.executable],
 ], ids=["ruff", "mypy"])
-def test_checkers_find_nothing(words):
+def test_ruff_and_mypy_find_no_problems(words):
     tool = BUILD / "venv" / "bin" / words[0]
     if not tool.exists():
-        pytest.skip(f"{tool} is not installed: script/test does that")
+        pytest.skip(f"{tool} is not installed: script/test installs it")
     done = subprocess.run([tool, *words[1:]], cwd=REPOSITORY, capture_output=True, text=True, check=False,
                           timeout=10 * DEADLINE)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the package's commands print cannot control a terminal, whatever files and recordings are called."""
+"""The output of the package's commands cannot control a terminal, whatever the names of files and recordings
+are."""
 import os
 import subprocess
 import sys
@@ -10,12 +11,13 @@ from conftest import DEADLINE, PACKAGE
 
 import iio_stream as ios
 
-# What clears, sets a title, ends a line, is not UTF-8, is a control character of two bytes, turns writing.
+# Clears the screen, sets the title, ends a line, is not UTF-8, has a two-byte control character, and reverses
+# the writing direction.
 NASTY = b"a\x1b[2J\x1b]0;owned\x07b\nforged\xff\xc2\x9b31m\xe2\x80\xaed"
 
 
 def run(folder, *words):
-    """A string is split into words; %s in it is the name."""
+    """Splits the strings into words and replaces %s with the name."""
     arguments = [part.replace(b"%s", NASTY) for part in " ".join(words).encode().split()]
     return subprocess.run([sys.executable, "-B", "-m", *arguments], cwd=folder, stdin=subprocess.DEVNULL,
                           capture_output=True, timeout=DEADLINE, check=False,
@@ -23,7 +25,7 @@ def run(folder, *words):
 
 
 def check(output):
-    """It is UTF-8, has the name, and no character that controls anything."""
+    """Checks that the output is UTF-8, contains the name, and has no control character."""
     text = output.decode()
     assert not {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")} - {"\n"}, ascii(text)
     assert "owned" in text and not any(line.startswith("forged") for line in text.splitlines()), text
@@ -32,7 +34,7 @@ def check(output):
 @pytest.mark.parametrize("words", [
     "view %s.sigmf-meta -o x.png", "view sim: %s -o x.png", "view sim: -o %s/x.png", "view sim: -o %s",
     "view sim: --live --%s", "events %s/a nats://127.0.0.1:9 --%s"])
-def test_a_commands_errors_are_escaped(tmp_path, words):
+def test_names_in_errors_of_a_command_are_escaped(tmp_path, words):
     done = run(tmp_path, f"iio_stream.{words}")
     assert done.returncode != 0
     check(done.stdout + done.stderr)
@@ -42,8 +44,8 @@ def test_a_commands_errors_are_escaped(tmp_path, words):
                                    "spectrum folder -o x.png --%s",
                                    "spectrum folder --on-damage leave-out -o x.png"])
 def test_names_in_an_archive_are_escaped(tmp_path, words):
-    pytest.importorskip("s3fs", reason="script/test has it in build/venv")
-    pytest.importorskip("dask.array", reason="script/test has it in build/venv")
+    pytest.importorskip("s3fs", reason="needs s3fs, which script/test installs")
+    pytest.importorskip("dask.array", reason="needs dask, which script/test installs")
     folder = os.fsencode(tmp_path) + b"/folder/"
     os.mkdir(folder)
     for kind, content in ((b"meta", b"{"), (b"data", b"")):

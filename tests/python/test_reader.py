@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A source's blocks: every sample in place, everything known about each block, waiting, and ends."""
+"""Reader: samples and facts of each block, timeouts, and the end of a stream."""
 import errno
 import os
 import selectors
@@ -13,7 +13,7 @@ from waiting import until
 import iio_stream as ios
 
 
-def test_blocks_hold_the_ramp():
+def test_blocks_have_every_sample_of_the_ramp():
     with ios.source("sim:", rate=0, samples=1_000_000, block_size="64Ki", blocks=4) as rx:
         position = 0
         for block in rx:
@@ -23,14 +23,14 @@ def test_blocks_hold_the_ramp():
     assert position == 4_000_000
 
 
-def test_a_reader_gets_the_channels_that_it_chose(tmp_path):
+def test_channels_selects_the_channels_of_a_reader(tmp_path):
     (tmp_path / "a.bin").write_bytes(bytes(range(240)))
     with ios.source(tmp_path / "a.bin", format="ri8", channel_names="a,b,c,d", channels=["b", "d"]) as rx:
         assert [channel.id for channel in rx.format.channels] == ["b", "d"]
         assert b"".join(block.array.tobytes() for block in rx) == bytes(range(1, 240, 2))
 
 
-def test_a_block_describes_itself():
+def test_a_block_has_sequence_index_state_and_time():
     before = time.monotonic_ns()
     with ios.source("sim:", rate="1M", samples=40_000, block_size=40_000) as rx:
         blocks = []
@@ -44,7 +44,7 @@ def test_a_block_describes_itself():
     assert [b.ns - a.ns for a, b in zip(blocks, blocks[1:])] == pytest.approx([10_000_000] * 3, abs=2)
 
 
-def test_a_loss_is_reported_with_its_block():
+def test_a_loss_is_reported_in_its_block():
     with ios.source("sim:", rate=0, drop_at=25_000, drop=300, samples=40_000, block_size=40_000) as rx:
         found = [(block.sequence, gap) for block in rx for gap in block.gaps]
         stats = rx.stats
@@ -78,14 +78,14 @@ def test_other_sinks_get_the_same_blocks(tmp_path):
     assert mine == file.read_bytes() == ramp(0, 400_000)
 
 
-def test_next_gives_up_in_time():
-    with ios.source("sim:", rate=1000, block_size=400_000, timeout="1h") as rx:  # a block in 100 s
+def test_next_returns_none_at_its_timeout():
+    with ios.source("sim:", rate=1000, block_size=400_000, timeout="1h") as rx:  # one block takes 100 s
         for timeout in (0, 0.01, "10ms"):
             assert rx.next(timeout=timeout) is None
         assert not rx.ended
 
 
-def test_next_has_what_a_slow_source_has_sent(tmp_path):
+def test_next_delivers_a_part_of_a_block_from_a_slow_source(tmp_path):
     path = tmp_path / "fifo"
     os.mkfifo(path)
     with open(path, "r+b", buffering=0) as pipe, ios.source(f"file:{path}", format="ci16_le") as rx:
@@ -96,7 +96,7 @@ def test_next_has_what_a_slow_source_has_sent(tmp_path):
             assert block.sample_index == first // 4
 
 
-def test_close_gives_the_other_sinks_what_has_come(tmp_path):
+def test_close_delivers_received_samples_to_the_other_sinks(tmp_path):
     path, file = tmp_path / "fifo", tmp_path / "a.ci16"
     os.mkfifo(path)
     with open(path, "r+b", buffering=0) as pipe:
@@ -107,7 +107,7 @@ def test_close_gives_the_other_sinks_what_has_come(tmp_path):
     assert file.read_bytes() == ramp(0, 6000) and rx.stats.samples == 1500
 
 
-def test_next_returns_none_at_the_end_forever():
+def test_next_always_returns_none_after_the_end():
     with ios.source("sim:", rate=0, samples=10) as rx:
         assert len(rx.next()) == 10
         assert rx.next() is None and rx.ended
@@ -121,15 +121,15 @@ def test_close_returns_the_summary_each_time():
     summary = rx.close()
     assert summary.ended == "samples" and summary.stats.samples == 1000
     assert rx.close() is summary is rx.summary
-    assert ios.source("sim:", rate=0).close().stats.samples == 0  # nothing was requested
+    assert ios.source("sim:", rate=0).close().stats.samples == 0  # no block was requested
 
 
-def test_a_stream_that_is_closed_before_its_start_has_not_ended_by_an_error():
+def test_closing_a_stream_before_its_start_is_not_an_error():
     summary = ios.source("sim:").close()
     assert summary.ended == "signal" and summary.error is None and summary.stats.samples == 0
 
 
-def test_run_calls_with_each_block():
+def test_run_calls_the_function_with_each_block():
     seen = []
     summary = ios.source("sim:", rate=0, samples=100_000).run(lambda block: seen.append(len(block)))
     assert sum(seen) == summary.stats.samples == 100_000
@@ -161,7 +161,7 @@ def test_close_from_another_thread_ends_the_iteration():
     def read():
         try:
             list(rx)
-        except ValueError as error:  # it may come just too late
+        except ValueError as error:  # next() can come after the close
             failures.append(str(error))
 
     waiting = threading.Thread(target=read)
@@ -173,7 +173,7 @@ def test_close_from_another_thread_ends_the_iteration():
     assert not waiting.is_alive() and failures in ([], ["the stream is closed"])
 
 
-def test_a_closed_stream_says_so():
+def test_methods_of_a_closed_stream_raise_an_error():
     rx = ios.source("sim:", rate=0, samples=10)
     rx.close()
     for use in (rx.next, rx.start, rx.stop, rx.fileno, lambda: next(rx)):
@@ -182,7 +182,7 @@ def test_a_closed_stream_says_so():
     assert rx.format.name == "ci16_le"
 
 
-def test_others_run_while_one_waits():
+def test_other_threads_run_while_one_waits():
     with ios.source("sim:", rate=1000, block_size=400_000, timeout="1h") as rx:
         waiting = threading.Thread(target=lambda: rx.next(timeout=2))
         waiting.start()
@@ -212,11 +212,11 @@ def check_four_threads():
 
 
 def test_several_threads_share_a_stream():
-    for _ in range(20):  # each starts it, if it is the first
+    for _ in range(20):  # the first thread starts the stream
         check_four_threads()
 
 
-def test_a_selector_wakes_when_there_is_a_block():
+def test_a_selector_wakes_up_when_a_block_is_ready():
     with ios.source("sim:", rate="1M", samples=100_000) as rx, selectors.DefaultSelector() as selector:
         selector.register(rx, selectors.EVENT_READ)
         samples = 0
@@ -230,7 +230,7 @@ def test_a_selector_wakes_when_there_is_a_block():
         assert samples == 100_000
 
 
-def test_an_emptied_pool_says_who_has_the_blocks():
+def test_the_error_of_an_empty_pool_says_that_the_caller_holds_the_blocks():
     with ios.source("sim:", rate=0, block_size=4096, blocks=4) as rx:
         kept = [next(rx) for _ in range(4)]
         with pytest.raises(ios.PoolExhausted, match="the caller holds all 4 blocks") as caught:
@@ -249,10 +249,10 @@ def test_a_thread_that_releases_a_block_ends_the_wait():
         timer.join()
 
 
-def test_a_reader_that_keeps_its_blocks_need_not_delay_the_others():
+def test_a_reader_that_keeps_its_blocks_does_not_delay_others_with_on_full_drop():
     with ios.source("sim:", rate=0, block_size=4096, blocks=8, samples=1_000_000, sinks=["null:"],
                     on_full="drop") as rx:
-        kept = [next(rx) for _ in range(2)]  # and up to half of the eight wait for it
+        kept = [next(rx) for _ in range(2)]  # up to half of the eight blocks also wait for this reader
         until(lambda: rx.stats.sinks[0].delivered_samples == 1_000_000, "the end")
         assert [block.sequence for block in kept] == [0, 1]
     assert rx.stats.sinks[-1].dropped_samples > 0
@@ -262,7 +262,7 @@ def test_control_c_ends_the_wait(python):
     assert python("""
 import os, signal, threading
 import iio_stream as ios
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored in the background
+signal.signal(signal.SIGINT, signal.default_int_handler)  # undoes an inherited SIG_IGN
 with ios.source("sim:", rate=1000, block_size=400_000, timeout="1h") as rx:
     threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     try:
@@ -275,7 +275,7 @@ print(rx.closed)
 
 @pytest.mark.parametrize("how", ["", "sys.exit(0)", "del rx, block; gc.collect()", "rx.stop()",
                                  "ios.kept = rx, view"])
-def test_the_interpreter_ends_whatever_is_open(python, how):
+def test_the_interpreter_ends_with_open_streams(python, how):
     python(f"""
 import gc, sys
 import iio_stream as ios
@@ -286,7 +286,7 @@ view = block.array
 """)
 
 
-def test_a_fork_leaves_the_stream_to_its_parent(python):
+def test_a_forked_child_cannot_use_the_stream_of_its_parent(python):
     assert python("""
 import os, sys
 import iio_stream as ios
@@ -307,7 +307,7 @@ rx.close()
 """) == "child: True 0\nparent: 100000\n"
 
 
-def test_a_fork_inside_a_with_block_leaves_the_stream_to_its_parent(python):
+def test_a_fork_inside_a_with_block_does_not_close_the_stream_of_the_parent(python):
     assert python("""
 import os
 import iio_stream as ios
@@ -328,7 +328,7 @@ def test_lists_and_numbers_become_options():
     assert ios.uri("a b.ci16", overwrite=True) == "file:a%20b.ci16?overwrite=on"
 
 
-def test_a_timeout_that_is_given_ends_the_wait_for_a_silent_pipe(tmp_path):
+def test_an_explicit_timeout_ends_the_wait_for_a_silent_pipe(tmp_path):
     os.mkfifo(tmp_path / "p.ci16")
     with ios.source(tmp_path / "p.ci16", timeout="300ms") as rx, open(tmp_path / "p.ci16", "wb") as writer:
         writer.write(ramp(0, 4000))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Recordings as arrays that are mapped and not read, and their gaps."""
+"""open_recording() maps a recording as an array without reading it, and returns its gaps and metadata."""
 import errno
 import json
 import tarfile
@@ -15,7 +15,7 @@ def record(path, samples=40_000, **options):
     return ios.record("sim:", path, samples=samples, **{"rate": "100M", "block_size": 4096, **options})
 
 
-def test_a_recording_is_an_array_over_the_file(tmp_path):
+def test_a_recording_is_an_array_that_maps_the_file(tmp_path):
     record(tmp_path / "a.sigmf-meta")
     for name in ("a.sigmf-meta", "a.sigmf-data", "a.sigmf", "a"):
         opened = ios.open_recording(tmp_path / name)
@@ -28,21 +28,21 @@ def test_a_recording_is_an_array_over_the_file(tmp_path):
         assert opened.captures[0].datetime.startswith("2")
 
 
-def test_its_gaps_are_known(tmp_path):
+def test_a_recording_has_its_gaps_and_indexes(tmp_path):
     record(tmp_path / "a.sigmf-meta", rate=0, drop_at=25_000, drop=300)
     opened = ios.open_recording(tmp_path / "a.sigmf-meta")
     assert opened.gaps == (ios.RecordedGap(25_000, 25_000, 300, 300, "counter"),)
     assert [(capture.start, capture.index, capture.exact) for capture in opened.captures] == \
         [(0, 0, True), (25_000, 25_300, True)]
     assert [opened.index_of(n) for n in (0, 24_999, 25_000, 39_999)] == [0, 24_999, 25_300, 40_299]
-    # The samples after the gap are the stream's own.
+    # The samples after the gap are at their index in the ramp.
     assert opened.array[25_000:].tobytes() == ramp(25_300 * 4, 15_000 * 4)
     for beyond in (-1, 40_000):
         with pytest.raises(IndexError, match="there is no sample"):
             opened.index_of(beyond)
 
 
-def test_later_parts_know_their_place_in_the_stream(tmp_path):
+def test_later_parts_have_their_index_in_the_stream(tmp_path):
     done = record(tmp_path / "a.sigmf-meta", file_options={"rotate_bytes": "64Ki"})
     parts = [ios.open_recording(name) for name in done.reports[0]["files"]]
     assert len(parts) > 2 and sum(len(part) for part in parts) == 40_000
@@ -54,7 +54,7 @@ def test_later_parts_know_their_place_in_the_stream(tmp_path):
 
 
 def foreign(folder, captures, samples=1000, begin=b"", **top):
-    """A recording of another program."""
+    """Writes a recording of another program."""
     words = {"core:datatype": "ci16_le", "core:sample_rate": 1e6, "core:version": "1.2.0"}
     words |= {key.replace("__", ":"): value for key, value in top.items()}
     metadata = {"global": words, "captures": captures, "annotations": []}
@@ -65,7 +65,7 @@ def foreign(folder, captures, samples=1000, begin=b"", **top):
 
 
 def test_a_jump_of_the_index_is_one_gap_for_every_reader(tmp_path):
-    """SigMF's own example of core:global_index: 500 samples were lost."""
+    """The recording is SigMF's own example of core:global_index, in which 500 samples are lost."""
     foreign(tmp_path, [{"core:sample_start": 0, "core:global_index": 0},
                        {"core:sample_start": 500, "core:global_index": 1000}])
     opened = ios.open_recording(tmp_path / "f.sigmf-meta")
@@ -77,7 +77,7 @@ def test_a_jump_of_the_index_is_one_gap_for_every_reader(tmp_path):
     assert (gap.offset_min, gap.offset_max, gap.lost_min, gap.lost_max) == (500, 500, 500, 500)
 
 
-def test_an_archive_has_the_same_gap(tmp_path):
+def test_a_jump_of_the_index_is_a_gap_in_an_archive(tmp_path):
     pytest.importorskip("dask")
     foreign(tmp_path, [{"core:sample_start": 0, "core:global_index": 0},
                        {"core:sample_start": 500, "core:global_index": 1000}], core__version="0.0.2")
@@ -86,7 +86,7 @@ def test_an_archive_has_the_same_gap(tmp_path):
     assert (gap.index, gap.lost_min, gap.lost_max) == (500, 500, 500)
 
 
-def test_deviations_are_warnings_and_samples_are_read(tmp_path):
+def test_deviations_from_sigmf_are_warnings(tmp_path):
     captures = [{"core:sample_start": 0, "core:datetime": "2024-03-01T10:20:30"}]
     data = foreign(tmp_path, captures, core__version="0.0.2")
     with pytest.warns(RuntimeWarning) as caught:
@@ -107,21 +107,21 @@ def test_samples_after_a_header_are_mapped(tmp_path):
         ios.open_recording(tmp_path / "f.sigmf-meta")
 
 
-def test_metadata_without_samples_are_explained(tmp_path):
+def test_the_error_of_missing_samples_explains_metadata_only(tmp_path):
     foreign(tmp_path, [{"core:sample_start": 0}], core__metadata_only=True)
     (tmp_path / "f.sigmf-data").unlink()
     with pytest.raises(FileNotFoundError, match="distributed without its samples"):
         ios.open_recording(tmp_path / "f.sigmf-meta")
 
 
-def test_a_stated_format_takes_precedence(tmp_path):
+def test_format_takes_precedence_over_the_metadata(tmp_path):
     data = foreign(tmp_path, [{"core:sample_start": 0}])
     opened = ios.open_recording(tmp_path / "f.sigmf-meta", format="ri16_le")
     assert np.array_equal(opened.array[:, 0], data.reshape(-1))
 
 
 def test_blocks_have_the_time_of_the_recording(tmp_path):
-    """A block's time is when its last sample was complete: 1000 samples after core:datetime, by the rate."""
+    """The time of a block is the end of its last sample: 1000 samples after core:datetime."""
     foreign(tmp_path, [{"core:sample_start": 0, "core:datetime": "2024-03-01T10:20:30.123Z"}])
     with ios.source(tmp_path / "f.sigmf-meta") as rx:
         [block] = rx
@@ -141,7 +141,7 @@ def test_blocks_from_an_archive_have_the_time_of_the_recording(tmp_path):
         assert block.time.utc.isoformat() == "2024-03-01T10:20:30.124000+00:00"
 
 
-def test_the_time_of_blocks_goes_on_over_lost_samples_and_captures(tmp_path):
+def test_the_time_of_blocks_includes_lost_samples_and_follows_captures(tmp_path):
     foreign(tmp_path, [{"core:sample_start": 0, "core:datetime": "2024-03-01T10:20:30Z"},
                        {"core:sample_start": 200, "core:global_index": 1200},
                        {"core:sample_start": 500, "core:datetime": "2024-03-01T10:21:00Z"}])
@@ -157,7 +157,7 @@ def test_the_time_of_blocks_goes_on_over_lost_samples_and_captures(tmp_path):
     ([{"core:sample_start": 0, "core:datetime": "2024-03-01T10:20:30Z"}], {}, {"loop": "on"}),
 ])
 @pytest.mark.filterwarnings("ignore:.*core.sample_rate")
-def test_an_unknown_time_is_none_and_not_the_moment_of_reading(tmp_path, captures, top, options):
+def test_an_unknown_time_is_none_and_not_the_time_of_reading(tmp_path, captures, top, options):
     foreign(tmp_path, captures, **top)
     with ios.source(tmp_path / "f.sigmf-meta", samples=1000, **options) as rx:
         assert [block.time for block in rx] == [None]
@@ -166,7 +166,7 @@ def test_an_unknown_time_is_none_and_not_the_moment_of_reading(tmp_path, capture
         assert [block.time for block in rx] == [None]
 
 
-def test_raw_samples_are_arrays_too(tmp_path):
+def test_raw_samples_are_opened_as_an_array(tmp_path):
     record(tmp_path / "a.ci16")
     opened = ios.open_recording(tmp_path / "a.ci16")
     assert opened.array.tobytes() == ramp(0, 160_000) and opened.metadata == {} and opened.gaps == ()
@@ -208,7 +208,7 @@ def test_an_empty_recording_has_no_samples(tmp_path):
     assert len(ios.open_recording(tmp_path / "a.ci16")) == 0
 
 
-def test_a_recording_is_an_array_to_numpy_and_names_its_zeros(tmp_path):
+def test_numpy_accepts_a_recording_and_zeros_lists_filled_samples(tmp_path):
     name = str(tmp_path / "z.sigmf-meta")
     ios.record("sim:", name, rate=0, drop_at=500, drop=300, samples=2000, on_gap="zero-fill")
     recording = ios.open_recording(name)

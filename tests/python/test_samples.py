@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""read(): as many samples as requested, whatever the blocks' size, with what was lost between them."""
+"""read() returns as many samples as requested, whatever the block size is, with the gaps between them."""
 import numpy as np
 import pytest
 from conftest import ramp
@@ -8,7 +8,7 @@ import iio_stream as ios
 
 
 @pytest.mark.parametrize("count", [1, 1000, 1024, 4097, 100_000])
-def test_reads_follow_one_another(count):
+def test_successive_reads_return_consecutive_samples(count):
     total = 10_000 if count == 1 else 50_000
     with ios.source("sim:", rate=0, samples=total, block_size=4096, blocks=4) as rx:
         parts, index = [], 0
@@ -22,7 +22,7 @@ def test_reads_follow_one_another(count):
     assert np.concatenate(parts).tobytes() == ramp(0, 4 * total)
 
 
-def test_a_read_as_complex_numbers():
+def test_read_returns_complex_numbers_with_iq():
     with ios.source("sim:", rate=0, samples=3000, block_size=4096, blocks=4) as rx:
         raw = np.frombuffer(ramp(0, 12_000), "<i2").reshape(-1, 2) / 32768
         read = [rx.read(700, iq=True), rx.read(700), rx.read(2000, iq=True)]
@@ -35,7 +35,7 @@ def test_a_read_as_complex_numbers():
 
 
 @pytest.mark.parametrize("count", [700, 25_000, 40_000])
-def test_a_loss_is_reported_where_it_is(count):
+def test_a_loss_is_reported_at_its_sample(count):
     with ios.source("sim:", rate=0, drop_at=25_000, drop=300, samples=40_000, block_size=4096) as rx:
         read = []
         while len(part := rx.read(count)):
@@ -51,8 +51,8 @@ def test_a_loss_is_reported_where_it_is(count):
     assert set(found) == {(25_000, 25_000, 300)} and 1 <= len(found) <= 2
 
 
-def test_zeros_in_place_of_losses_are_reported_where_they_are():
-    """The place of the second counts the zeros of the first."""
+def test_zeros_in_place_of_losses_are_reported_at_their_samples():
+    """The position of the second loss includes the zeros of the first one."""
     with ios.source("sim:", rate="2M", drop_at=5000, drop=300, stall_at=12_000, stall_for="100ms",
                     samples=20_000, on_gap="zero-fill", block_size=16384, blocks=4) as rx:
         read = rx.read(20_000)
@@ -65,8 +65,8 @@ def test_zeros_in_place_of_losses_are_reported_where_they_are():
 
 
 @pytest.mark.parametrize("on_gap, ends", [("zero-fill", [256, 500, 3512, 3768, 3900]), ("stop", [256, 500])])
-def test_a_slice_of_a_block_has_the_time_of_its_own_last_sample(on_gap, ends):
-    """Blocks of 256 samples: the second has the loss, and the limit ends within the last."""
+def test_a_partial_block_has_the_time_of_its_own_last_sample(on_gap, ends):
+    """The blocks have 256 samples. The second one has the loss, and the limit is within the last one."""
     loss = {"drop_at": 500, "drop": 3000, "on_gap": on_gap}
     with ios.source("sim:", rate="100k", block_size=1024, samples=3900, **loss) as rx:
         found = [(block.sample_index + len(block), block.time.ns) for block in rx if block.time]
@@ -76,18 +76,18 @@ def test_a_slice_of_a_block_has_the_time_of_its_own_last_sample(on_gap, ends):
         assert abs(ns - begin - end * 10_000) < 100_000
 
 
-def test_reads_give_up_in_time_and_lose_nothing():
+def test_a_read_that_times_out_loses_no_sample():
     with ios.source("sim:", rate="100k", block_size=4096, blocks=8, samples=20_000) as rx:
         got = [rx.read(1 << 20, timeout="30ms").array for _ in range(3)]
         got.append(rx.read(1 << 20).array)
     assert np.concatenate(got).tobytes() == ramp(0, 80_000)
 
 
-def test_a_block_is_not_taken_before_its_rest():
+def test_next_is_refused_while_a_block_is_partly_read():
     with ios.source("sim:", rate=0, samples=3000, block_size=4096, blocks=4) as rx:
         rx.read(1000)
         for take in (rx.next, rx.__next__):
-            with pytest.raises(ValueError, match="24 samples of a block are not read yet"):
+            with pytest.raises(ValueError, match="24 samples of a block have not been read yet"):
                 take()
         rx.read(24)
         assert next(rx).sample_index == 1024
@@ -101,7 +101,7 @@ def test_an_error_is_raised_after_the_last_sample():
                 rx.read(20_000)
 
 
-def test_structures_are_read_too():
+def test_read_returns_structured_arrays():
     with ios.source("sim:", format="le:s12/16>>4,be:u24/32>>8", pattern="lanes", rate=0, samples=10) as rx:
         read = rx.read(10)
         assert read.array.shape == (10,) and read.array["channel1"].dtype == ">u4"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Streams that start together, with the program as one end."""
+"""Sessions: readers, writers and pipelines that start together."""
 import threading
 
 import pytest
@@ -25,7 +25,7 @@ def test_members_are_ready_before_the_start_and_start_together():
 
 
 @pytest.mark.parametrize("first", ["read", "written"])
-def test_the_first_block_of_one_starts_all(first):
+def test_the_first_block_of_one_member_starts_all(first):
     with ios.Session() as session:
         rx, tx = pair(session)
         if first == "read":
@@ -35,7 +35,7 @@ def test_the_first_block_of_one_starts_all(first):
         assert all(pipeline.stats.seconds > 0 for pipeline in session.pipelines)
 
 
-def test_leaving_the_with_waits_for_what_was_written(tmp_path):
+def test_leaving_the_with_block_waits_for_written_samples(tmp_path):
     with ios.Session() as session:
         rx = session.add_reader("sim:", rate=0, samples=100_000)
         tx = session.add_writer(tmp_path / "a.ci16", format=rx.format)
@@ -45,7 +45,7 @@ def test_leaving_the_with_waits_for_what_was_written(tmp_path):
     assert tx.closed and rx.closed and tx.summary.ended == "eof"
 
 
-def test_members_may_have_a_thread_each(tmp_path):
+def test_members_can_be_used_by_different_threads(tmp_path):
     with ios.Session() as session:
         rx = session.add_reader("sim:", rate=0, samples=100_000)
         tx = session.add_writer(tmp_path / "a.ci16", format=rx.format)
@@ -56,7 +56,7 @@ def test_members_may_have_a_thread_each(tmp_path):
     assert (tmp_path / "a.ci16").read_bytes() == ramp(0, 40_000)
 
 
-def test_members_and_pipelines_go_together(tmp_path):
+def test_a_session_can_have_members_and_pipelines(tmp_path):
     with ios.Session() as session:
         session.add("sim:?rate=0", tmp_path / "a.ci16", samples=1000)
         rx = session.add_reader("sim:", rate=0, samples=2000)

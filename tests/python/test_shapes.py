@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""write() writes what it is given: an array of another shape is an error that says what is expected."""
+"""write() accepts only arrays of the right shape. The error of another shape says what is expected."""
 import array
 
 import numpy as np
@@ -18,7 +18,7 @@ def written(tmp_path, samples, **options):
 
 
 @pytest.mark.parametrize("shape", [(2, N), (N, 1), (N, 3), (N, 2, 1), (1, N, 2), (N + 1,), ()])
-def test_other_shapes_than_the_channels_are_refused(shape):
+def test_arrays_with_another_shape_than_the_channels_are_refused(shape):
     shape = shape if shape != (N + 1,) else (2 * N + 1,)
     with ios.sink("null:") as tx:
         with pytest.raises(ValueError) as caught:
@@ -29,7 +29,7 @@ def test_other_shapes_than_the_channels_are_refused(shape):
 
 
 @pytest.mark.parametrize("shape", [(N, 2), (2, N), (N, 1, 1), (N + 1, 4)])
-def test_complex_arrays_have_a_row_or_a_number_for_each_sample(shape):
+def test_complex_arrays_of_the_wrong_shape_are_refused(shape):
     with ios.sink("null:", format="cf32_le") as tx, pytest.raises(ValueError, match="1 I/Q pair"):
         tx.write(np.zeros(shape, np.complex64))
 
@@ -41,7 +41,7 @@ def test_rows_and_flat_arrays_are_the_same_samples(tmp_path):
         assert written(tmp_path, same) == (N, samples.tobytes())
 
 
-def test_several_pairs_and_one_channel(tmp_path):
+def test_shapes_for_several_pairs_and_for_one_channel(tmp_path):
     pairs = (np.arange(2 * N) + 1j).astype(np.complex64).reshape(N, 2)
     four = ios.Format.parse("cf32_le", 4)
     for same in (pairs, pairs.reshape(-1)):
@@ -55,7 +55,7 @@ def test_several_pairs_and_one_channel(tmp_path):
         written(tmp_path, one.reshape(1, N), format="ri16_le")
 
 
-def test_buffers_are_not_mistaken_for_other_types():
+def test_buffers_of_other_types_and_masked_arrays_are_refused():
     with ios.sink("null:") as tx:
         with pytest.raises(TypeError, match="float64"):
             tx.write(array.array("d", [1.0, 2.0]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Numbers, text and lists of every kind become options, NumPy's own too; others get a readable error."""
+"""Numbers, text and lists of Python and NumPy are accepted as options. Other values give a readable error."""
 import decimal
 import fractions
 import pathlib
@@ -10,19 +10,19 @@ import pytest
 
 import iio_stream as ios
 
-RATE = 250_000  # a whole number in each of these types
+RATE = 250_000  # an exact value in each of these types
 NUMBERS = [np.int32, np.int64, np.uint64, np.float32, np.float64, np.longdouble, np.array, float, int,
            decimal.Decimal, fractions.Fraction, str]
 
 
 @pytest.mark.parametrize("kind", NUMBERS, ids=lambda kind: kind.__name__)
-def test_a_number_is_a_number_in_each_type(kind):
+def test_numbers_of_each_type_are_accepted(kind):
     with ios.source("sim:", rate=kind(RATE), samples=kind(1000), block_size=kind(4096), blocks=kind(8)) as rx:
         assert rx.format.sample_rate == RATE
         assert sum(len(block) for block in rx) == 1000
 
 
-def test_numpys_scalars_leave_no_name_in_the_uri():
+def test_numpy_scalars_are_plain_values_in_the_uri():
     assert ios.uri("sim:", rate=np.float64(2.5e6), seed=np.int64(3), drop_at=np.uint8(7)) == \
         ios.uri("sim:", rate=2.5e6, seed=3, drop_at=7)
     assert ios.uri("a.ci16", overwrite=np.bool_(True)) == "file:a.ci16?overwrite=on"
@@ -34,7 +34,7 @@ def test_numpys_scalars_leave_no_name_in_the_uri():
 @pytest.mark.parametrize("short", [0.05, np.float32(0.05), np.float64(0.05), "50ms",
                                    timedelta(milliseconds=50), np.timedelta64(50, "ms")],
                          ids=lambda short: type(short).__name__)
-def test_times_of_each_type(short):
+def test_durations_of_each_type_are_accepted(short):
     with ios.source("sim:", rate=1000, block_size=400_000, timeout="1h") as rx:
         assert rx.next(timeout=short) is None
     with ios.source("sim:", rate=100_000, duration=short) as rx:
@@ -43,18 +43,18 @@ def test_times_of_each_type(short):
 
 @pytest.mark.parametrize("value", [None, {"a": 1}, {1, 2}, 1j, b"1", object(), np.array([1j]),
                                    np.timedelta64("NaT")], ids=lambda value: type(value).__name__)
-def test_non_values_are_not_options(value):
+def test_other_objects_are_refused_as_options(value):
     with pytest.raises(TypeError, match="rate"):
         ios.uri("sim:", rate=value)
 
 
 @pytest.mark.parametrize("samples", [np.int64(-1), -1, 2.5, float("nan"), float("inf"), 2**80])
-def test_numbers_that_make_no_sense_are_named(samples):
+def test_the_error_of_an_invalid_number_names_the_option(samples):
     with pytest.raises(ios.UsageError, match="samples"):
         ios.source("sim:", samples=samples)
 
 
-def test_thresholds_and_channels_may_be_numpys():
+def test_thresholds_and_channels_accept_numpy_numbers():
     done = ios.stream("sim:", "null:", rate=0, samples=1000)
     assert ios.check(done, max_gaps=np.int64(0), max_lost=np.uint32(0), min_rate=np.float32(1)) is done
     with pytest.raises(ios.UsageError, match="max_gaps"):
@@ -67,7 +67,7 @@ def test_thresholds_and_channels_may_be_numpys():
 
 
 def mistakes(folder):
-    """Calls with wrong arguments, and a word that the error must contain."""
+    """Returns calls with wrong arguments, each with a word that its error must contain."""
     rx, tx = ios.source("sim:", rate=0), ios.sink("null:")
     block, empty = next(rx), tx.take()
     file = pathlib.Path(folder) / "a.ci16"

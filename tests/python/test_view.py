@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Pictures show the truth: tones at their frequency and level, losses where they are, all on axes
-in Hz, seconds and dBFS."""
+"""Pictures show tones at their frequency and level and losses at their place, with axes in Hz, seconds and
+dBFS."""
 import io
 import json
 import re
@@ -12,11 +12,11 @@ from conftest import DEADLINE
 import iio_stream as ios
 from iio_stream import view
 
-pytest.importorskip("matplotlib", reason="script/test has it in build/venv")
-pytest.importorskip("rich", reason="script/test has it in build/venv")
+pytest.importorskip("matplotlib", reason="needs matplotlib, which script/test installs")
+pytest.importorskip("rich", reason="needs rich, which script/test installs")
 
 RATE = 1_000_000
-TONE = 0.5011872336272722  # of sim:, -6 dBFS
+TONE = 0.5011872336272722  # amplitude of the tone of sim:, -6 dBFS
 
 
 def tone(frequency, count, amplitude=1.0):
@@ -24,7 +24,7 @@ def tone(frequency, count, amplitude=1.0):
 
 
 def looked_at(path, samples, **options):
-    """A view of a raw recording of complex floats."""
+    """Writes a raw recording of complex floats and returns a view of it."""
     path.write_bytes(samples.tobytes())
     return view.look(path, format="cf32_le", **{"rate": RATE, **options})
 
@@ -41,7 +41,7 @@ def test_a_tone_is_at_its_frequency_and_level(format, frequency):
     assert level == pytest.approx(-6, abs=0.02)
     away = np.abs(seen.frequencies - frequency) > 10 * step
     if format.startswith("be:u"):
-        away &= seen.frequencies > 10 * step  # half scale is 0 V, or DC: that depends on the converter
+        away &= seen.frequencies > 10 * step  # half scale is 0 V or DC, depending on the converter
     assert seen.spectrum[away].max() < -60
     assert seen.samples == 50_000 and seen.rate == RATE and not seen.gaps
 
@@ -54,14 +54,14 @@ def test_a_complex_tone_of_full_scale_is_0_dbfs(tmp_path, frequency):
     assert abs(np.abs(seen.points) - 1).max() < 1e-6
 
 
-def test_full_scale_is_of_the_significant_bits():
+def test_full_scale_depends_on_the_significant_bits():
     for format in ("le:s16/16>>0", "le:s12/16>>0", "le:s12/16>>4", "le:s24/32>>8"):
         seen = view.look("sim:", pattern="tone", format=format, rate=RATE, samples=10_000)
         assert seen.peak[1] == pytest.approx(-6, abs=0.02), format
         assert seen.bits == ios.Format.parse(format).channels[0].bits
 
 
-def test_two_tones_and_the_mean_of_a_burst(tmp_path):
+def test_the_spectrum_has_the_mean_and_the_peak_of_a_burst(tmp_path):
     samples = tone(-100_000, 102_400, 0.1)
     samples[51_200:61_440] += tone(200_000, 10_240, 0.5)  # a tenth of the time
     seen = looked_at(tmp_path / "a.raw", samples)
@@ -75,7 +75,7 @@ def test_two_tones_and_the_mean_of_a_burst(tmp_path):
     assert times[loud].max() == pytest.approx(0.0614, abs=0.0011)
 
 
-def test_long_streams_take_no_more_rows_and_keep_each_sample(tmp_path):
+def test_long_streams_have_a_limited_number_of_rows_that_cover_each_sample(tmp_path):
     samples = np.zeros(300 * 1024, "<c8")
     samples[123 * 1024:124 * 1024] = tone(0, 1024)
     seen = looked_at(tmp_path / "a.raw", samples, rows=8)
@@ -88,7 +88,7 @@ def test_long_streams_take_no_more_rows_and_keep_each_sample(tmp_path):
 
 
 @pytest.mark.parametrize("at", [80_000, 81_234])
-def test_a_gap_is_where_samples_were_lost(tmp_path, at):
+def test_a_gap_is_shown_where_samples_were_lost(tmp_path, at):
     words = {"pattern": "tone", "rate": 0, "drop_at": at, "drop": 60_000, "samples": 200_000,
              "block_size": 40_000}
     ios.record("sim:", tmp_path / "a.sigmf-meta", **{**words, "rate": RATE})
@@ -106,7 +106,7 @@ def test_a_gap_is_where_samples_were_lost(tmp_path, at):
         assert seen.spectrum.min() < -100
 
 
-def test_frequencies_are_absolute_where_the_centre_is_known(tmp_path):
+def test_frequencies_are_absolute_if_the_center_is_known(tmp_path):
     file = tmp_path / "a.sigmf-meta"
     ios.record("sim:", file, pattern="tone", frequency=125_000, rate=RATE, samples=50_000)
     assert view.look(file).centre is None and view.look(file).peak[0] == 125_000
@@ -146,7 +146,7 @@ def test_without_a_rate_axes_count_samples(tmp_path):
 
 
 @pytest.mark.parametrize("count", [0, 1, 500])
-def test_less_than_a_frame_is_a_picture_too(tmp_path, count):
+def test_a_picture_can_cover_less_than_a_frame(tmp_path, count):
     seen = looked_at(tmp_path / "a.raw", tone(0, count))
     assert seen.samples == len(seen.points) == count and len(seen.waterfall) == 1
     seen.save(tmp_path / "a.png")
@@ -183,7 +183,7 @@ def test_the_command_makes_a_png(tmp_path, python):
     assert (tmp_path / "b.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_command_says_what_is_wrong(tmp_path, capsys):
+def test_the_command_reports_errors(tmp_path, capsys):
     picture = str(tmp_path / "a.png")
     for words in (["sim:"], ["sim:", "--live", "-o", picture], ["sim:", "rate", "-o", picture],
                   ["sim:", "-o", picture[:-3] + "jpg"], ["sim:", "-o", "/nowhere/a.png"]):
@@ -199,7 +199,7 @@ def test_the_command_says_what_is_wrong(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("words,missing", [(["-o", "a.png"], "matplotlib"), (["--live"], "rich")])
-def test_it_says_what_to_install(python, words, missing):
+def test_the_error_of_a_missing_package_says_what_to_install(python, words, missing):
     told = python(f"import sys\nsys.modules[{missing!r}] = None\nsys.stderr = sys.stdout\n"
                   f"from iio_stream import view\nsys.exit(view.main(['sim:', *{words!r}]))", status=1)
     assert f"pip install {missing}, or Debian's python3-{missing}" in told
@@ -231,7 +231,7 @@ def test_the_terminal_shows_the_level():
     assert frequency == pytest.approx(2.3998e9, abs=RATE / 1024) and level == pytest.approx(-6, abs=0.02)
 
 
-def test_control_c_ends_the_terminals_picture(python):
+def test_control_c_ends_the_live_view(python):
     out = python(f"""
 import os, signal, threading
 from iio_stream.view_live import watch

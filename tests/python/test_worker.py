@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Blocks by `async for` and by callbacks: cancelled, failing, and at the interpreter's end."""
+"""Blocks by `async for` and by callbacks, with cancellation, errors, and the end of the interpreter."""
 import asyncio
 import threading
 import time
@@ -10,7 +10,7 @@ from waiting import until
 
 import iio_stream as ios
 
-SLOW = {"rate": 1000, "block_size": 400_000, "timeout": "1h"}  # a block in 100 s
+SLOW = {"rate": 1000, "block_size": 400_000, "timeout": "1h"}  # one block takes 100 s
 
 
 def test_async_for_gives_each_block():
@@ -21,7 +21,7 @@ def test_async_for_gives_each_block():
     assert asyncio.run(read()) == ramp(0, 400_000)
 
 
-def test_other_tasks_run_meanwhile():
+def test_other_tasks_run_during_async_for():
     async def both():
         turns = 0
         with ios.source("sim:", rate="100k", samples=50_000) as rx:
@@ -55,7 +55,7 @@ def test_stop_ends_an_async_iteration():
             return [block async for block in rx]
 
     blocks = asyncio.run(asyncio.wait_for(stopped(), 30))
-    assert sum(len(block) for block in blocks) < 100_000  # the part of the first block that has come
+    assert sum(len(block) for block in blocks) < 100_000  # the received part of the first block
 
 
 def test_an_error_ends_an_async_iteration():
@@ -68,7 +68,7 @@ def test_an_error_ends_an_async_iteration():
         asyncio.run(failing())
 
 
-def test_an_emptied_pool_is_reported_to_async_readers():
+def test_an_empty_pool_is_an_error_for_async_readers():
     async def keeping():
         kept = []
         with ios.source("sim:", rate=0, block_size=4096, blocks=4) as rx:
@@ -79,7 +79,7 @@ def test_an_emptied_pool_is_reported_to_async_readers():
         asyncio.run(keeping())
 
 
-def test_a_callback_gets_each_block_on_a_thread_of_its_own():
+def test_a_callback_gets_each_block_in_a_separate_thread():
     seen = []
     with ios.source("sim:", rate=0, samples=10_000, block_size=4000) as rx:
         worker = rx.call(lambda block: seen.append((threading.current_thread().name, block.sample_index)))
@@ -105,7 +105,7 @@ def test_the_streams_error_is_raised_by_wait():
         rx.call(lambda block: None).wait(30)
 
 
-def test_wait_gives_up_in_time_and_stop_ends_the_callbacks():
+def test_wait_returns_at_its_timeout_and_stop_ends_the_callbacks():
     with ios.source("sim:", **SLOW) as rx:
         worker = rx.call(print)
         assert worker.wait("10ms") is False and worker.running
@@ -118,7 +118,7 @@ def test_closing_the_stream_ends_the_callbacks():
     worker = rx.call(lambda block: time.sleep(0.001))
     until(lambda: rx.stats.samples > 10_000, "the first samples")
     rx.close()
-    until(lambda: not worker.running, "the callbacks' end")
+    until(lambda: not worker.running, "the end of the callbacks")
 
 
 @pytest.mark.parametrize("program", [

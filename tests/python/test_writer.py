@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Samples from the program to sinks: written, or filled into the device's own memory."""
+"""Writer: samples from the program to sinks, copied by write() or filled into blocks of the device's
+memory."""
 import threading
 import time
 
@@ -10,7 +11,7 @@ from conftest import ramp
 import iio_stream as ios
 
 
-def test_what_is_written_is_in_the_file(tmp_path):
+def test_written_samples_are_in_the_file(tmp_path):
     file = tmp_path / "a.ci16"
     samples = np.frombuffer(ramp(0, 400_000), "<i2").reshape(-1, 2)
     with ios.sink(file, block_size="64Ki", blocks=4) as tx:
@@ -39,7 +40,7 @@ def test_blocks_are_filled_in_place(tmp_path):
     assert file.read_bytes() == ramp(0, 41_000)
 
 
-def test_a_block_with_views_is_not_put():
+def test_a_block_with_views_cannot_be_put():
     with ios.sink("null:", block_size=4096, blocks=4) as tx:
         block = tx.take()
         view = block.array[5:]
@@ -60,18 +61,18 @@ def test_complex_samples_are_pairs(tmp_path):
     file = tmp_path / "a.cf32"
     tone = np.exp(2j * np.pi * np.arange(1000) / 8) / 2
     with ios.sink(file, format="cf32_le") as tx:
-        assert tx.write(tone) == 1000  # complex128, too
+        assert tx.write(tone) == 1000  # complex128 is accepted too
     assert np.allclose(np.fromfile(file, np.complex64), tone, atol=1e-6)
 
 
-def test_the_library_converts_what_is_written(tmp_path):
+def test_the_library_converts_written_samples(tmp_path):
     file = tmp_path / "a.ci16"
     with ios.sink(file, format="cf32_le", convert="ci16_le") as tx:
         tx.write(np.array([0.5 - 0.25j, 1 + 0j, -1 - 2j], np.complex64))
     assert np.fromfile(file, "<i2").tolist() == [16384, -8192, 32767, 0, -32768, -32768]
 
 
-def test_a_suffix_means_what_it_says(tmp_path):
+def test_a_suffix_that_contradicts_the_format_is_refused(tmp_path):
     file = tmp_path / "a.cf32"
     with pytest.raises(ios.UsageError, match="convert=cf32_le"):
         ios.record("sim:", file, samples=10)
@@ -83,7 +84,7 @@ def test_a_suffix_means_what_it_says(tmp_path):
 def test_other_dtypes_are_refused():
     with ios.sink("null:") as tx:
         for wrong in (np.zeros(4), np.zeros(4, np.complex64), np.zeros(4, ">i2"), np.zeros(4, np.uint16)):
-            with pytest.raises(TypeError, match="where the stream is ci16_le"):
+            with pytest.raises(TypeError, match="but the stream is ci16_le"):
                 tx.write(wrong)
         with pytest.raises(ios.UsageError, match="6 bytes are not a whole number of samples"):
             tx.write(b"123456")
@@ -100,7 +101,7 @@ def test_received_blocks_can_be_sent_on(tmp_path):
     assert file.read_bytes() == ramp(0, 200_000)
 
 
-def test_samples_of_mixed_types_are_structures(tmp_path):
+def test_samples_of_mixed_types_are_structured_arrays(tmp_path):
     file = tmp_path / "a.bin"
     format = ios.Format.parse("le:s16/16>>0,le:s32/32>>0")
     samples = np.zeros(10, format.dtype)
@@ -111,8 +112,8 @@ def test_samples_of_mixed_types_are_structures(tmp_path):
     assert file.read_bytes() == samples.tobytes()
 
 
-def test_write_gives_up_in_time_and_says_how_far_it_got():
-    with ios.sink("null:", rate=1000, block_size=4096, blocks=4) as tx:  # a block takes 1 s
+def test_write_returns_the_written_samples_at_its_timeout():
+    with ios.sink("null:", rate=1000, block_size=4096, blocks=4) as tx:  # one block takes 1 s
         done = tx.write(np.zeros((1_000_000, 2), np.int16), timeout=0.3)
         assert 0 < done < 1_000_000 and done % 1024 == 0
         assert tx.take(timeout=0.01) is None
@@ -120,7 +121,7 @@ def test_write_gives_up_in_time_and_says_how_far_it_got():
         tx.close()
 
 
-def test_keeping_all_blocks_is_an_error_that_says_so():
+def test_keeping_all_blocks_is_an_error():
     with ios.sink("null:", block_size=4096, blocks=4) as tx:
         kept = [tx.take() for _ in range(4)]
         with pytest.raises(ios.PoolExhausted, match="all 4 blocks") as caught:
@@ -130,7 +131,7 @@ def test_keeping_all_blocks_is_an_error_that_says_so():
         assert tx.take() is not None
 
 
-def test_a_write_that_finds_no_block_loses_no_count(tmp_path):
+def test_a_write_that_waits_for_a_block_returns_the_right_count(tmp_path):
     file = tmp_path / "a.ci16"
     samples = np.frombuffer(ramp(0, 4096 * 3), "<i2").reshape(-1, 2)
     with ios.sink(file, block_size=4096, blocks=4) as tx:
@@ -176,7 +177,7 @@ def test_stop_from_another_thread_ends_a_write():
         tx.write(bytes(4))
 
 
-def test_several_sinks_get_the_same(tmp_path):
+def test_several_sinks_get_the_same_samples(tmp_path):
     with ios.sink([ios.uri(tmp_path / "a.ci16", sync="end"), "verify:ramp"]) as tx:
         tx.write(ramp(0, 100_000))
     assert (tmp_path / "a.ci16").read_bytes() == ramp(0, 100_000)
@@ -185,7 +186,7 @@ def test_several_sinks_get_the_same(tmp_path):
         ios.sink(["null:", "null:"], rate=3)
 
 
-def test_nothing_is_written_after_the_end(tmp_path):
+def test_writing_after_the_end_is_refused(tmp_path):
     file = tmp_path / "a.ci16"
     with ios.sink(file) as tx:
         tx.write(ramp(0, 400))
@@ -197,7 +198,7 @@ def test_nothing_is_written_after_the_end(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["x.ci16", "x.sigmf-meta"])
-def test_an_exception_loses_nothing_that_was_written(name, tmp_path):
+def test_an_exception_of_the_program_loses_no_written_samples(name, tmp_path):
     name = str(tmp_path / name)
     with pytest.raises(RuntimeError, match="of the program"), ios.sink(name) as tx:
         tx.write(np.ones((1000, 2), np.int16))
@@ -206,7 +207,7 @@ def test_an_exception_loses_nothing_that_was_written(name, tmp_path):
         assert len(rx.read(2000)) == 1000
 
 
-def test_a_writer_that_is_not_closed_is_closed_at_the_end_with_a_warning(python, tmp_path):
+def test_an_open_writer_is_closed_with_a_warning_when_the_interpreter_ends(python, tmp_path):
     said = python("""
 import sys, warnings
 import numpy as np
