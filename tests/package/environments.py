@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What pip makes of the sources, once for all tests, and virtual environments that know nothing of the build tree."""
+"""Builds the sdist and the wheel with pip once for all tests, and makes virtual environments without the
+build tree."""
 import functools
 import os
 import pathlib
@@ -12,22 +13,24 @@ from test_package import BUILD, ROOT, only, run
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import counts  # noqa: E402
 
-# Only what costs compile time; everything else is as the user types it.
+# Options that only shorten the compilation. The other options are those that a user types.
 QUICK = "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DCMAKE_UNITY_BUILD_BATCH_SIZE=0"
-# Without what script/wheels leaves out, it makes its own wheel of the same one; that builds all with --full.
+# Leaves out the same parts as script/wheels, which repairs this wheel. With --full, script/wheels builds its
+# own wheels, and this one has all parts.
 PARTS = counts.pick("-DWITH_ZMQ=OFF -DWITH_OPENSSL=OFF -DWITH_CURL=OFF", "")
 ENVIRONMENT = {key: value for key, value in os.environ.items()
                if key not in ("PYTHONPATH", "LD_LIBRARY_PATH")}
 
 
 def files():
-    """What git would see of a build that leaves its mark in the tree."""
+    """Returns the changed and the ignored files in the tree. A build must not add any."""
     return run("git", "-C", ROOT, "status", "--porcelain", "--ignored", "--", ".", ":!build*")
 
 
 @functools.cache
 def folder():
-    """Kept, for the lab: tests/vm/test_python_streams.py runs the environment there, too."""
+    """Makes the folder of the environments. It is kept because tests/vm/test_python_streams.py uses one in
+    the lab."""
     root = BUILD / "pip"
     shutil.rmtree(root, ignore_errors=True)
     root.mkdir()
@@ -45,7 +48,7 @@ def pip(python, *words, cwd=ROOT, **environment):
 
 
 def asks(python):
-    """Runs a program in an environment that sees nothing of the build tree."""
+    """Returns a function that runs a program in an environment without the build tree."""
     def ask(program):
         return run(python, "-c", program, cwd=python.parents[2], env=ENVIRONMENT)
 
@@ -67,7 +70,7 @@ def sdist():
 
 @functools.cache
 def wheel():
-    """From the sdist, as `pip install` does."""
+    """Builds the wheel from the sdist, as `pip install` does."""
     python = sdist().parent / "build" / "bin" / "python"
     pip(python, "wheel", "--no-deps", "-w", folder(), sdist(), cwd=folder(), CMAKE_ARGS=f"{QUICK} {PARTS}")
     return only(folder(), "iio_stream-*.whl")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""script/build: on a tree that is configured already, and what it prints."""
+"""script/build in a configured tree, and its output."""
 import os
 import pathlib
 import shutil
@@ -10,13 +10,13 @@ BUILD = pathlib.Path(__file__).resolve().parents[2] / "script" / "build"
 
 def test_help_builds_nothing(tmp_path):
     (tmp_path / "script").mkdir()
-    shutil.copy(BUILD, tmp_path / "script" / "build")  # and there is nothing else to call
+    shutil.copy(BUILD, tmp_path / "script" / "build")  # the folder has no other programs
     said = subprocess.run([tmp_path / "script" / "build", "--help"], check=True, capture_output=True, text=True).stdout
     assert said.startswith("usage: script/build ") and said.count("\n") == 1
 
 
 def test_newly_installed_parts_are_detected(tmp_path):
-    """GNU Radio is installed later, as in README: its blocks are built anyway."""
+    """If a user installs GNU Radio later, as in README, the next build includes its blocks."""
     (tmp_path / "script").mkdir()
     (tmp_path / "build").mkdir()
     shutil.copy(BUILD, tmp_path / "script" / "build")
@@ -37,7 +37,7 @@ def test_newly_installed_parts_are_detected(tmp_path):
         return calls.read_text().splitlines()
 
     assert called() == ["--build build -- unit-tests"]
-    os.utime(ninja, (0, 0))  # before any package
+    os.utime(ninja, (0, 0))  # older than any package
     assert called() == ["build", "--build build -- unit-tests"]
     ninja.unlink()
     first, second = called()

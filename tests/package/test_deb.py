@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The Debian packages: twice the same bytes, and lintian, apt and an unprivileged user are satisfied."""
+"""The Debian packages: builds are reproducible, lintian passes, and apt and an unprivileged user can use
+them."""
 import hashlib
 import os
 import pathlib
@@ -12,7 +13,7 @@ from test_package import BUILD, ROOT, run
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import counts  # noqa: E402
 
-pytestmark = pytest.mark.skipif(not counts.FULL, reason="half an hour: with --full")
+pytestmark = pytest.mark.skipif(not counts.FULL, reason="takes half an hour: runs with --full")
 
 
 def suite():
@@ -24,7 +25,7 @@ def sums():
 
 
 def test_the_same_commit_builds_the_same_bytes_and_lintian_passes():
-    run(ROOT / "script" / "deb")  # with lintian
+    run(ROOT / "script" / "deb")  # runs lintian too
     first = sums()
     assert {name.split("_")[0] for name in first if "dbgsym" not in name} == {
         "libiio-stream0", "libiio-stream-dev", "iio-stream", "python3-iio-stream", "gr-iio-stream",
@@ -33,7 +34,7 @@ def test_the_same_commit_builds_the_same_bytes_and_lintian_passes():
     assert sums() == first
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="a chroot takes root")
-def test_they_are_installed_used_and_purged_in_a_fresh_debian():
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root for a chroot")
+def test_packages_are_installed_used_and_purged_in_a_fresh_debian():
     said = run(ROOT / "script" / "deb-check", suite(), BUILD / "deb")
     assert "(1000, 2)" in said and "installed, used and purged:" in said

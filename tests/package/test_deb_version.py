@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The Debian packages' version, as dpkg compares it: it grows with the commit, and with the suite."""
+"""The version of the Debian packages increases with the commit and with the suite, as dpkg compares it."""
 import itertools
 import os
 import pathlib
@@ -26,7 +26,7 @@ def project(tmp_path):
 
 @pytest.fixture
 def commit(project):
-    """Commits a changelog, and gives the versions of the sources, of Debian 12 and of Debian 13."""
+    """Commits a changelog. Returns the versions of the sources, of Debian 12 and of Debian 13."""
     def of(changelog, date, version="0.1.0", zone="UTC"):
         (project / "CHANGELOG.md").write_text(f"# Changelog\n\n## {changelog}\n")
         (project / "src/include/iio_stream/api.hpp").write_text(f'constexpr const char* kVersion = "{version}";\n')
@@ -40,7 +40,7 @@ def commit(project):
     return of
 
 
-def test_a_later_commit_is_an_upgrade_and_a_release_too(commit):
+def test_a_later_commit_and_a_release_are_upgrades(commit):
     in_order = [
         *commit("Unreleased (0.1.0)", "2026-11-28T23:59:59+00:00"),
         *commit("Unreleased (0.1.0)", "2026-11-28T20:30:00-05:00", zone="Asia/Tokyo"),  # 01:30 on the 29th
@@ -59,14 +59,14 @@ def test_the_same_commit_has_the_same_version_everywhere(project, commit):
         assert run(project / "script" / "deb-version", env={**os.environ, "TZ": zone}).strip() == sources
 
 
-def test_a_changelog_longer_than_a_pipe_is_read_whole(commit):
-    """If grep -q ends at the first line, git fails to write the rest."""
+def test_a_changelog_that_is_larger_than_a_pipe_is_read_completely(commit):
+    """With grep -q, grep would exit at the first match, and git would fail to write the rest."""
     assert commit("Unreleased (0.1.0)\n" + "- a change\n" * 100_000, "2026-11-28T11:05:43+00:00") == [
         f"0.1.0~git20261128110543{suite}" for suite in ("", "+deb12", "+deb13")]
 
 
-def test_the_packages_have_it_and_what_is_linked_wants_no_later_one(tmp_path):
-    """By a dpkg-buildpackage that builds nothing."""
+def test_packages_have_the_version_and_dependencies_need_no_later_one(tmp_path):
+    """Runs script/deb with a dpkg-buildpackage that builds nothing."""
     clone = tmp_path / "clone"
     run("git", "clone", "--quiet", ROOT, clone)
     for path in (tmp_path / "dpkg-buildpackage", tmp_path / "lintian", clone / "script" / "install"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""libiio.so.0 of `iio-stream run`: which part of libiio's interface is ours, and that nothing else is missing."""
+"""libiio.so.0 of `iio-stream run` replaces the buffer functions of libiio and passes all other calls on."""
 import ctypes
 import os
 import pathlib
@@ -14,10 +14,10 @@ from test_package import BUILD, run
 LIBRARY = BUILD / "compat" / "libiio.so.0"
 # Debian 12's libiio, 0.24, and Debian 13's, 0.26 (script/libiio).
 HEADERS = [pathlib.Path("/usr/include/iio.h"), BUILD / "libiio" / "source" / "iio.h"]
-# Settings that libiio has no getters for, and a context's end, which ends them.
+# Functions that set values without a getter in libiio, and the end of a context, which discards these values.
 SEEN = {"iio_context_set_timeout", "iio_context_destroy", "iio_device_set_kernel_buffers_count"}
 
-pytestmark = pytest.mark.skipif(not LIBRARY.exists(), reason="built where libiio 0.x is")
+pytestmark = pytest.mark.skipif(not LIBRARY.exists(), reason="the library is built only if libiio 0.x is installed")
 
 
 def exported(library, kind="TW"):
@@ -26,7 +26,7 @@ def exported(library, kind="TW"):
 
 
 def of_buffers(header):
-    """The functions of iio.h that make a buffer or take one."""
+    """Returns the functions of iio.h that return a buffer or have one as an argument."""
     text = re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.S)
     functions = re.findall(r"^__api\s+([^;{]*?\b(iio_\w+)\(([^;]*)\));", re.sub(r"__(check_ret|pure|notused)\b", "", text),
                            re.M)
@@ -34,14 +34,14 @@ def of_buffers(header):
 
 
 @pytest.mark.parametrize("header", HEADERS, ids=["machine", "trixie"])
-def test_every_function_of_a_buffer_is_ours_and_no_other(header):
+def test_exactly_the_functions_with_a_buffer_are_replaced(header):
     wanted = of_buffers(header)
     assert len(wanted) > 15 and "iio_device_create_buffer" in wanted
     assert exported(LIBRARY) == wanted | SEEN
 
 
-def test_everything_else_comes_from_libiio():
-    """By a linked program, and by ctypes, which looks it up in this library's handle."""
+def test_all_other_functions_come_from_libiio():
+    """Tests a linked program, and ctypes, which looks functions up in the handle of this library."""
     environment = {**os.environ, "LD_LIBRARY_PATH": str(LIBRARY.parent)}
     needed = re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "-d", LIBRARY))
     real, = [name for name in needed if name.startswith("/")]
@@ -55,7 +55,7 @@ def test_everything_else_comes_from_libiio():
     assert ctypes.CDLL(real)
 
 
-def test_run_passes_a_programs_arguments_unchanged():
+def test_run_passes_the_arguments_of_a_program_unchanged():
     said = run(BUILD / "iio-stream", "run", "--", "sh", "-c", 'echo "$0 $LD_LIBRARY_PATH"', "--help")
     assert said == f"--help {LIBRARY.parent}" + (f":{os.environ['LD_LIBRARY_PATH']}" if "LD_LIBRARY_PATH" in os.environ
                                                 else "") + "\n"
@@ -67,7 +67,7 @@ def test_run_passes_a_programs_arguments_unchanged():
 
 @pytest.fixture
 def elsewhere(tmp_path):
-    """The command in a folder whose name shells and systemd take apart."""
+    """Copies the command to a folder whose name has special characters for shells and systemd."""
     folder = tmp_path / "it's 100%h of \"it\" $HOME"
     (folder / "compat").mkdir(parents=True)
     for name in ("iio-stream", "libiio-stream.so.0", "compat/libiio.so.0"):
@@ -75,7 +75,7 @@ def elsewhere(tmp_path):
     return folder
 
 
-def test_the_lines_of_install_are_for_any_folder(elsewhere, tmp_path):
+def test_the_lines_of_install_work_with_any_folder_name(elsewhere, tmp_path):
     metrics = f"{elsewhere}/m.prom"
     lines = run(elsewhere / "iio-stream", "run", "--install", "--metrics-file", metrics)
     program = "import os; print([os.environ[name] for name in ('LD_LIBRARY_PATH', 'IIO_STREAM_METRICS_FILE')])"
@@ -86,8 +86,8 @@ def test_the_lines_of_install_are_for_any_folder(elsewhere, tmp_path):
         assert said == f"{[f'{elsewhere}/compat:/one folder:/another', metrics]}\n"
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze here")
-def test_systemd_takes_the_lines_of_install(elsewhere, tmp_path):
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
+def test_systemd_accepts_the_lines_of_install(elsewhere, tmp_path):
     lines = run(elsewhere / "iio-stream", "run", "--install", "--metrics-file", f"{elsewhere}/m.prom")
     unit = tmp_path / "program.service"
     unit.write_text("[Service]\nExecStart=/bin/true\n" + "\n".join(re.findall("^Environment=.*$", lines, re.M)) + "\n")

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""GNU Radio's blocks, built alone against an installed library and installed beside it."""
+"""The GNU Radio blocks, built separately against an installed library."""
 import os
 
 import pytest
 from test_package import BUILD, ROOT, only, run
 
-# They are compiled while the lab runs, which has priority.
+# The compilation runs at the same time as the lab, which has priority.
 pytestmark = pytest.mark.timeout(3000)
 
-# Only what costs compile time; everything else is as the user types it.
+# Options that only shorten the compilation. The other options are those that a user types.
 QUICK = ["-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_CXX_FLAGS_RELEASE=-O0"]
 
 PROGRAM = """
@@ -32,7 +32,7 @@ def prefix(tmp_path_factory):
     return root / "blocks"
 
 
-def test_gnu_radio_finds_blocks_that_were_built_alone(prefix):
+def test_gnu_radio_finds_blocks_that_were_built_separately(prefix):
     package = only(prefix, "__init__.py").parents[2]
     environment = {key: value for key, value in os.environ.items() if key != "LD_LIBRARY_PATH"}
     said = run("/usr/bin/python3", "-B", "-c", PROGRAM, env={**environment, "PYTHONPATH": str(package)})
@@ -40,7 +40,7 @@ def test_gnu_radio_finds_blocks_that_were_built_alone(prefix):
     assert f"{prefix}/lib" in said and f"{prefix.parent / 'library'}/lib" in said and f"{BUILD}/" not in said
 
 
-def test_headers_and_the_companions_blocks_are_installed(prefix):
+def test_headers_and_block_descriptions_are_installed(prefix):
     assert {path.name for path in (prefix / "include" / "gnuradio" / "iio_stream").iterdir()} == {
         "api.h", "endpoint.h", "sink.h", "source.h"}
     assert {path.name for path in (prefix / "share" / "gnuradio" / "grc" / "blocks").iterdir()} == {

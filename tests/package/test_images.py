@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Buildroot's package and Yocto's recipe: what they say about this tree. Neither is built here."""
+"""The Buildroot package and the Yocto recipe agree with this tree. The tests do not build them."""
 import hashlib
 import pathlib
 import re
@@ -17,14 +17,14 @@ def options_of_cmake():
 
 
 @pytest.mark.parametrize("recipe", [BUILDROOT, YOCTO], ids=["buildroot", "yocto"])
-def test_each_option_is_one_of_cmakes_and_no_part_is_forgotten(recipe):
+def test_a_recipe_has_only_options_of_cmake_and_sets_all_parts(recipe):
     given = set(re.findall(r"-D(\w+)=(?:ON|OFF)", recipe.read_text()))
     assert given <= options_of_cmake(), given - options_of_cmake()
     assert {name for name in options_of_cmake() if name.startswith("WITH_")} <= given
     assert {"IIO_STREAM_TESTS", "IIO_STREAM_PYTHON_BINDINGS", "IIO_STREAM_GNURADIO", "IIO_STREAM_SOAPY"} <= given
 
 
-def test_files_and_the_version_are_found_from_the_recipes_folder():
+def test_recipes_find_the_files_and_the_version():
     version = re.search(r'kVersion = "(.*)"', (ROOT / "src/include/iio_stream/api.hpp").read_text())[1]
     text = YOCTO.read_text()
     digest = hashlib.md5((ROOT / "LICENSE").read_bytes()).hexdigest()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which of Debian's kernels script/vm takes, by the names of the available packages."""
+"""script/vm chooses a Debian kernel by the names of the available packages."""
 import pathlib
 import sys
 
@@ -13,7 +13,7 @@ BACKPORTS = ["7.2.9+deb13", "7.2.12+deb13", "7.3.4+deb13", "6.12.117+deb13"]
 
 
 class Archive(apt.SuitesApt):
-    """An archive with the headers of these releases, and what else the names look like."""
+    """An archive with the headers of the given releases and packages with similar names."""
 
     def __init__(self, releases):
         super().__init__("amd64", "trixie", "trixie-backports")
@@ -30,15 +30,15 @@ class Archive(apt.SuitesApt):
 
 @pytest.mark.parametrize("series,release", [("7.3", "7.3.4+deb13"), ("7.2", "7.2.12+deb13"),
                                             ("newest", "7.3.4+deb13"), ("7.1", None)])
-def test_the_newest_of_a_series(series, release):
+def test_the_newest_release_of_a_series_is_used(series, release):
     assert kernel._newest(series, Archive(BACKPORTS)) == release
 
 
-def test_the_series_that_follows(capsys):
+def test_the_next_series_is_used_if_a_series_is_gone(capsys):
     assert kernel._successor("7.3", Archive([*BACKPORTS[:2], "7.10.1+deb13", "7.4.2+deb13"])) == "7.10.1+deb13"
-    assert "7.3 is no longer in Debian's trixie-backports: taking 7.10.1+deb13" in capsys.readouterr().err
+    assert "7.3 is no longer in Debian's trixie-backports: using 7.10.1+deb13" in capsys.readouterr().err
 
 
-def test_an_older_one_is_not_used_instead():
+def test_an_older_series_is_not_used():
     with pytest.raises(kernel.LabError, match="only 7.2.9"):
         kernel._successor("7.3", Archive(["7.2.9+deb13"]))

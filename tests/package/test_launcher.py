@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The command `iio-stream` of a wheel: which program it becomes, wherever pip put that."""
+"""The launcher `iio-stream` of a wheel executes the right program, wherever pip has installed it."""
 import os
 import shutil
 import subprocess
@@ -14,7 +14,7 @@ CALL = "import sys; from iio_stream_command import main; sys.argv = ['iio-stream
 
 @pytest.fixture
 def site(tmp_path):
-    """An environment's packages as pip leaves them, but for the program."""
+    """A site-packages folder as pip makes it, but without the program."""
     metadata = tmp_path / "site" / "iio_stream-0.dist-info"
     metadata.mkdir(parents=True)
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: iio-stream\nVersion: 0\n")
@@ -24,7 +24,7 @@ def site(tmp_path):
 
 
 def program(folder):
-    """One that says which file it is."""
+    """Installs a program that prints the path of its own file."""
     folder.mkdir(parents=True, exist_ok=True)
     return shutil.copy("/usr/bin/readlink", folder / "iio-stream")
 
@@ -34,19 +34,19 @@ def launched(*paths, path="/nowhere"):
                           env={"PYTHONPATH": os.pathsep.join(map(str, paths)), "PATH": str(path)})
 
 
-def test_it_becomes_the_wheels_program(site, tmp_path):
+def test_the_launcher_executes_the_program_of_the_wheel(site, tmp_path):
     inside = program(site / "iio_stream")
     assert launched(site, path=program(tmp_path / "bin").parent).stdout == f"{inside}\n"
-    assert launched(BUILD / "python", site).stdout == f"{inside}\n"  # which has the package, and no program
+    assert launched(BUILD / "python", site).stdout == f"{inside}\n"  # the package without a program
 
 
-def test_an_editable_installations_program_is_not_beside_the_sources(site):
+def test_the_launcher_finds_the_program_of_an_editable_installation(site):
     shutil.rmtree(site / "iio_stream_command")
     inside = program(site / "iio_stream")
     assert launched(MODULE.parent, site).stdout == f"{inside}\n"
 
 
-def test_an_installed_librarys_program_is_the_first_in_the_path(site, tmp_path):
+def test_without_a_program_in_the_wheel_the_first_one_in_the_path_is_executed(site, tmp_path):
     launcher = tmp_path / "venv" / "iio-stream"
     launcher.parent.mkdir()
     launcher.write_text("#!/bin/sh\nexit 9\n")
@@ -55,11 +55,11 @@ def test_an_installed_librarys_program_is_the_first_in_the_path(site, tmp_path):
     path = os.pathsep.join(str(file.parent) for file in (launcher, first, second))
     assert launched(site, path=path).stdout == f"{first}\n"
     alone = launched(site, path=launcher.parent)
-    assert alone.returncode == 1 and "the PATH has no other" in alone.stderr and alone.stderr.count("\n") == 1
+    assert alone.returncode == 1 and "there is none in the PATH" in alone.stderr and alone.stderr.count("\n") == 1
 
 
-def test_it_starts_without_numpy(site):
-    """Which the package imports, and which takes ten times as long as the program itself."""
+def test_the_launcher_does_not_import_numpy(site):
+    """The package imports NumPy, which takes ten times as long as the program itself."""
     (site / "numpy.py").write_text("raise SystemExit('imported')")
     (site / "iio_stream" / "__init__.py").parent.mkdir()
     (site / "iio_stream" / "__init__.py").write_text("import numpy")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""script/cross --one-file: one static program for a board without our libraries, run as that board's processor would."""
+"""script/cross --one-file builds one static program for a board without the libraries. QEMU emulates its
+processor."""
 import json
 import pathlib
 import re
@@ -12,7 +13,7 @@ from test_package import ROOT, run
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import counts  # noqa: E402
 
-pytestmark = pytest.mark.skipif(not counts.FULL, reason="minutes of compiling: with --full")
+pytestmark = pytest.mark.skipif(not counts.FULL, reason="compiles for minutes: runs with --full")
 
 LARGEST = 2_600_000
 
@@ -27,23 +28,23 @@ def call(program, *words):
     return run("qemu-arm-static", program, *words)
 
 
-def test_it_is_small_and_needs_no_library(program):
+def test_the_program_is_small_and_needs_no_library(program):
     assert program.stat().st_size <= LARGEST
     headers = run("readelf", "--file-header", "--program-headers", program)
     assert re.search(r"Machine: +ARM", headers)
     assert "INTERP" not in headers and "DYNAMIC" not in headers
 
 
-def test_it_records_what_the_simulator_promises(program, tmp_path):
+def test_the_program_records_the_samples_of_the_simulator(program, tmp_path):
     summary = json.loads(call(program, "record", "sim:?rate=1M", tmp_path / "a.sigmf-meta", "--samples", "100000",
                               "--json"))
     assert (summary["samples"], summary["gaps"]["certain"], summary["gaps"]["possible"]) == (100_000, 0, 0)
     data = (tmp_path / "a.sigmf-data").read_bytes()
-    assert data == struct.pack("<50000Q", *range(50_000))  # the ramp: words of 64 bits, two samples in each
+    assert data == struct.pack("<50000Q", *range(50_000))  # the ramp: 64-bit words with two samples each
     call(program, "verify", "--pattern", "ramp", tmp_path / "a.sigmf-meta")
 
 
-def test_it_streams_and_measures(program, tmp_path):
+def test_the_program_streams_and_benchmarks(program, tmp_path):
     call(program, "stream", "sim:?rate=1M", f"file:{tmp_path / 'b.ci16'}", "--samples", "100000")
     assert (tmp_path / "b.ci16").stat().st_size == 400_000
     assert "sim:" in call(program, "bench", "sim:", "null:", "--duration", "200ms")

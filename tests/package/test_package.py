@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `cmake --install` provides: the library's interface, and programs that are built with it."""
+"""`cmake --install`: the installed files, the exported interface, and programs that are built with it."""
 import os
 import pathlib
 import re
@@ -24,7 +24,7 @@ def run(*command, **options):
 
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory):
-    """An installation that was made for /usr and is elsewhere, like a distribution's package."""
+    """An installation with the prefix /usr in another root folder, like a distribution's package."""
     root = tmp_path_factory.mktemp("root")
     run("cmake", "--install", BUILD, "--prefix", "/usr", env={**os.environ, "DESTDIR": str(root)})
     return root / "usr"
@@ -42,18 +42,18 @@ def version():
 
 
 def answer(prefix, *command):
-    """The output of a program that uses the installed library."""
+    """Runs a program with the installed library and returns its output."""
     library = only(prefix, "libiio-stream.so").parent
     return run(*command, env={**os.environ, "LD_LIBRARY_PATH": str(library)})
 
 
-def test_find_package_gives_what_a_program_needs(prefix, tmp_path):
+def test_a_program_builds_with_find_package(prefix, tmp_path):
     run("cmake", "-S", HERE / "consumer", "-B", tmp_path, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}")
     run("cmake", "--build", tmp_path)
     assert answer(prefix, tmp_path / "consumer") == f"{version()} 1000\n"
 
 
-def test_pkg_config_gives_what_a_program_needs(prefix, tmp_path):
+def test_a_program_builds_with_pkg_config(prefix, tmp_path):
     folder = only(prefix, "iio-stream.pc").parent
     environment = {**os.environ, "PKG_CONFIG_PATH": str(folder)}
     assert run("pkg-config", "--modversion", "iio-stream", env=environment).strip() == version()
@@ -63,7 +63,7 @@ def test_pkg_config_gives_what_a_program_needs(prefix, tmp_path):
 
 
 def test_the_installed_command_finds_its_library(prefix):
-    """Wherever the tree was put, and without help from the environment."""
+    """The installation can be in any folder and needs no environment variables."""
     environment = {key: value for key, value in os.environ.items() if key != "LD_LIBRARY_PATH"}
     command = prefix / "bin" / "iio-stream"
     assert run(command, "--version", env=environment) == f"iio-stream {version()}\n"
@@ -76,7 +76,7 @@ def test_all_public_headers_are_installed_and_nothing_else(prefix):
     assert installed == {path.relative_to(ROOT / "src" / "include") for path in HEADERS}
 
 
-def test_the_library_exports_nothing_but_its_own_names():
+def test_the_library_exports_only_its_own_symbols():
     symbols = run("nm", "-D", "--defined-only", "--demangle", BUILD / "libiio-stream.so").splitlines()
     names = [line.split(maxsplit=2)[2] for line in symbols]
     ours = re.compile(r"((typeinfo|typeinfo name|vtable) for )?iio_stream::(?!uapi)|iio_stream_\w+$")
@@ -89,21 +89,21 @@ def test_the_library_has_an_soname():
     assert re.search(r"SONAME.*\[libiio-stream\.so\.0\]", dynamic)
 
 
-def test_almost_half_of_each_public_headers_lines_are_comments():
+def test_45_percent_of_the_lines_of_each_public_header_are_comments():
     for path in HEADERS:
         lines = [line.strip() for line in path.read_text().splitlines() if line.strip()]
         said = [line for line in lines if "//" in line]
         assert len(said) >= 0.45 * len(lines), f"{path.name}: {len(said)} of {len(lines)} lines"
 
 
-def test_the_public_headers_show_no_foreign_types():
+def test_the_public_headers_include_no_foreign_headers():
     foreign = re.compile(r"#include <(linux/|iio\.h|libusb|libaio|liburing|nlohmann|CLI)")
     assert [str(path) for path in HEADERS if foreign.search(path.read_text())] == []
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze here")
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
 @pytest.mark.parametrize("unit", ["iio-stream-gadget.service", "iio-stream@.service"])
-def test_systemd_understands_the_units(prefix, tmp_path, unit):
+def test_systemd_accepts_the_units(prefix, tmp_path, unit):
     for path in (prefix / "lib" / "systemd" / "system").iterdir():
         command = re.sub(r"=\S*/bin/iio-stream", f"={BUILD}/iio-stream", path.read_text())
         (tmp_path / path.name).write_text(command)
@@ -113,7 +113,7 @@ def test_systemd_understands_the_units(prefix, tmp_path, unit):
     assert complaints == []
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze here")
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
 @pytest.mark.parametrize("folder", ["plain", "a folder of 100%h"])
 def test_the_units_start_the_command_that_was_installed_with_them(tmp_path, folder):
     run("cmake", "--install", BUILD, "--prefix", tmp_path / folder)
@@ -131,7 +131,7 @@ def test_the_units_start_the_command_that_was_installed_with_them(tmp_path, fold
     assert f"{command} is not executable" in missing[0]
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze here")
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
 @pytest.mark.parametrize("unit", ["iio-stream-gadget.service", "iio-stream@.service"])
 def test_the_units_are_sandboxed_and_restart_forever(prefix, tmp_path, unit):
     text = (prefix / "lib" / "systemd" / "system" / unit).read_text()
@@ -141,13 +141,14 @@ def test_the_units_are_sandboxed_and_restart_forever(prefix, tmp_path, unit):
     result = subprocess.run(["systemd-analyze", "security", "--offline=yes", "--no-pager",
                              "--threshold=40", path], capture_output=True, text=True, check=False)
     if "unrecognized option" in result.stderr:
-        pytest.skip("this systemd-analyze cannot judge a unit that is not running")
+        pytest.skip("this systemd-analyze cannot check a unit that is not running")
     assert result.returncode == 0, result.stdout + result.stderr
     assert re.search(r"Overall exposure level .*: [0-4]\.\d ", result.stdout), result.stdout
 
 
-def test_the_commands_of_the_units_are_understood(prefix, tmp_path):
-    """Up to the missing device: options and endpoints are those of this version."""
+def test_the_commands_of_the_units_have_valid_arguments(prefix, tmp_path):
+    """The commands fail only because the device is missing, so this version knows their options and
+    endpoints."""
     for path in (prefix / "lib" / "systemd" / "system").iterdir():
         for command in re.findall(r"^Exec\w+=\S*/iio-stream (.*)$", path.read_text(), re.M):
             command = re.sub(r"\$\w+", "", command).replace("%i", "nowhere")
@@ -158,7 +159,7 @@ def test_the_commands_of_the_units_are_understood(prefix, tmp_path):
             assert result.returncode in (0, 3), f"{words}: {result.stderr}"
 
 
-def test_the_rules_give_every_device_to_one_group(prefix):
+def test_the_udev_rules_give_every_device_to_one_group(prefix):
     library = (BUILD / "libiio-stream.so").read_bytes()
     rules = [line for line in only(prefix, "70-iio-stream.rules").read_text().splitlines()
              if line and not line.startswith("#")]
@@ -170,7 +171,7 @@ def test_the_rules_give_every_device_to_one_group(prefix):
 
 
 @pytest.mark.parametrize("umask", [0o077, 0o027])
-def test_others_can_use_what_was_installed_with_a_strict_umask(tmp_path, umask):
+def test_other_users_can_use_files_installed_with_a_strict_umask(tmp_path, umask):
     own = tmp_path / "prefix" / "share"
     own.mkdir(parents=True, mode=0o700)
     run("cmake", "--install", BUILD, "--prefix", tmp_path / "prefix", umask=umask)
@@ -181,5 +182,5 @@ def test_others_can_use_what_was_installed_with_a_strict_umask(tmp_path, umask):
         assert path.stat().st_mode & open_to_others == (0 if path == own else open_to_others), path
 
 
-def test_an_installation_is_complete_and_found():
+def test_install_check_finds_a_complete_installation():
     assert "was complete" in run(ROOT / "script" / "install-check")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The Python package by pip, in separate environments: from the sdist, with the library and the
-command inside, and against an installed library."""
+"""Installs the Python package with pip in separate environments: from the sdist, with the library and the
+command, and against an installed library."""
 import pathlib
 import re
 import subprocess
@@ -24,7 +24,7 @@ def sdist():
 
 @pytest.fixture(scope="module")
 def whole(root):
-    """The environment's interpreter: nothing of ours is installed on the machine."""
+    """The interpreter of an environment with the wheel. No other iio-stream is installed on the machine."""
     python = venv("venv")
     pip(python, "install", environments.wheel(), cwd=root)
     return python
@@ -35,14 +35,14 @@ def python(whole):
     return asks(whole)
 
 
-def test_the_sdist_holds_what_is_built_and_no_tests(sdist):
+def test_the_sdist_has_the_sources_and_no_tests(sdist):
     with tarfile.open(sdist) as archive:
         names = {name.split("/")[1] for name in archive.getnames() if "/" in name}
     assert {"LICENSE", "LICENSES", "pyproject.toml", "src", "bindings", "cmake"} <= names
     assert not names & {"tests", "build", ".git", "gr-blocks"}
 
 
-def test_the_wheel_brings_the_library_and_the_command(python, whole):
+def test_the_wheel_contains_the_library_and_the_command(python, whole):
     said = python("import iio_stream, pathlib; print(pathlib.Path('/proc/self/maps').read_text())")
     libraries = set(re.findall(r"\S*/libiio-stream\S*", said))
     assert len(libraries) == 1 and libraries.pop().startswith(f"{whole.parents[1]}/")
@@ -53,7 +53,7 @@ def test_the_wheel_brings_the_library_and_the_command(python, whole):
     assert refused.returncode == 2 and "iio-stream" in refused.stderr
 
 
-def test_another_library_does_not_take_the_place_of_the_wheels(python, whole):
+def test_the_wheel_uses_its_own_library_and_not_another_one(python, whole):
     environment = {**ENVIRONMENT, "LD_LIBRARY_PATH": str(BUILD)}
     assert (BUILD / "libiio-stream.so").exists()
     folder = python("import iio_stream; print(iio_stream.__path__[0])").strip()
@@ -90,7 +90,7 @@ def test_the_readmes_snippet_runs_as_printed(python):
     assert len(lines) > 1 and sum(int(count) for _, count in lines) == 1_000_000
 
 
-def test_an_installed_library_is_used_where_asked_for(linked, root):
+def test_an_installed_library_is_used_on_request(linked, root):
     said = linked("import iio_stream, pathlib; print(iio_stream.__version__, iio_stream.__file__)\n"
                   "print(pathlib.Path('/proc/self/maps').read_text())")
     assert said.startswith(f"{version()} {root / 'linked'}/")
@@ -100,7 +100,7 @@ def test_an_installed_library_is_used_where_asked_for(linked, root):
     assert run("iio-stream", "--version", env={**ENVIRONMENT, "PATH": path}) == f"iio-stream {version()}\n"
 
 
-def test_it_is_typed_and_names_what_pictures_need(python):
+def test_the_package_has_types_and_an_extra_for_pictures(python):
     assert python("import iio_stream, pathlib\n"
                   "here = pathlib.Path(iio_stream.__file__).parent\n"
                   "print((here / 'py.typed').exists(), (here / '_core.pyi').exists())") == "True True\n"

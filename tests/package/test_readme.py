@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""README's ways to install, each as printed there, on a clean clone."""
+"""The installation methods of README run as printed, in a clean clone."""
 import os
 import re
 import sys
@@ -13,7 +13,7 @@ import counts
 INSTALL = re.search(r"^## Install\n(.*?)^## ", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE)[1]
 PIP, DEBIAN, BUILD_HERE, CHECK = re.findall(r"^```\n(.*?)^```", INSTALL, re.DOTALL | re.MULTILINE)
 
-pytestmark = pytest.mark.skipif(not counts.FULL, reason="compiles all of it three times: with --full")
+pytestmark = pytest.mark.skipif(not counts.FULL, reason="compiles everything three times: runs with --full")
 
 
 @pytest.fixture
@@ -26,9 +26,9 @@ def shell(lines, clone, **environment):
     return run("bash", "-ec", lines, cwd=clone, env={**ENVIRONMENT, **environment})
 
 
-def test_by_pip(clone, tmp_path):
+def test_installation_with_pip(clone, tmp_path):
     apt, rest = PIP.split("\n", 1)
-    assert apt.startswith("sudo apt install ")  # test_docs.py compares the names with what CMake looks for
+    assert apt.startswith("sudo apt install ")  # test_docs.py compares the names with CMake
     shell(rest, clone, HOME=str(tmp_path))
     path = f"{tmp_path}/iio-stream-env/bin:{os.environ['PATH']}"
     assert str(tmp_path) in shell("command -v iio-stream", tmp_path, PATH=path)
@@ -36,9 +36,9 @@ def test_by_pip(clone, tmp_path):
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="apt takes root")
-def test_as_debian_packages(clone):
-    """What apt would do here; script/deb-check lets it, in a fresh system."""
+@pytest.mark.skipif(os.geteuid() != 0, reason="apt needs root")
+def test_installation_as_debian_packages(clone):
+    """Only simulates apt. script/deb-check installs the packages in a fresh system."""
     build, install = DEBIAN.strip().split("\n")
     shell(build, clone)
     said = shell(install.replace("sudo apt install", "apt-get install --simulate"), clone)
@@ -46,7 +46,7 @@ def test_as_debian_packages(clone):
     assert ours == {"libiio-stream0", "iio-stream", "python3-iio-stream"}
 
 
-def test_from_the_source(clone):
+def test_installation_from_source(clone):
     shell(BUILD_HERE, clone)
     command_alone = CHECK[:CHECK.index("python3")]
     shell(command_alone, clone, PATH=f"{clone}/build:{os.environ['PATH']}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""script/release: one folder with what is published, the same bytes from the same commit."""
+"""script/release makes a folder with all published files. The same commit gives the same bytes."""
 import hashlib
 import pathlib
 import shutil
@@ -13,20 +13,20 @@ from test_package import ROOT, run
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import counts  # noqa: E402
 
-# The rest takes most of an hour, twice.
+# The other parts take most of an hour, twice.
 PARTS = [] if counts.FULL else ["sources"]
 
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
-    """From the last commit: a release is made from nothing else."""
+    """A clone of the last commit, because a release contains only committed files."""
     folder = tmp_path_factory.mktemp("release") / "clone"
     run("git", "clone", "--quiet", ROOT, folder)
     return folder
 
 
 def release(clone):
-    """The files, by name, and what sha256sum says about them."""
+    """Makes a release, checks SHA256SUMS and returns the hashes of the files by name."""
     run(clone / "script" / "release", *PARTS)
     folder = clone / "build" / "release"
     assert run("sha256sum", "--check", "--quiet", "SHA256SUMS", cwd=folder) == ""
@@ -41,7 +41,7 @@ def test_the_same_commit_builds_the_same_bytes(clone):
     assert listed == set(first) - {"SHA256SUMS"}
 
 
-def test_the_tarball_has_what_is_committed_and_the_notes_are_the_changelogs(clone):
+def test_the_tarball_has_all_committed_files_and_the_notes_are_from_the_changelog(clone):
     folder = clone / "build" / "release"
     tarball, = folder.glob("iio-stream-*.tar.gz")
     version = tarball.name.removeprefix("iio-stream-").removesuffix(".tar.gz")
@@ -52,7 +52,7 @@ def test_the_tarball_has_what_is_committed_and_the_notes_are_the_changelogs(clon
     assert notes.startswith("## ") and version in notes.split("\n", 1)[0] and len(notes.split("\n## ")) == 1
 
 
-def test_the_sdist_has_nothing_that_is_not_committed(clone):
+def test_the_sdist_has_only_committed_files(clone):
     (clone / "my-secret.env").write_text("secret\n")
     (clone / "src" / "iio" / "mine.cpp").write_text("secret\n")
     run(clone / "script" / "wheels", "--sdist")
@@ -64,7 +64,7 @@ def test_the_sdist_has_nothing_that_is_not_committed(clone):
     assert names - set(run("git", "-C", clone, "ls-files").splitlines()) == {"PKG-INFO"}
 
 
-def test_what_is_not_committed_is_refused(clone):
+def test_a_release_with_uncommitted_changes_is_refused(clone):
     (clone / "README.md").write_text("changed\n")
     said = subprocess.run([clone / "script" / "release", "sources"], capture_output=True, text=True, check=False)
     run("git", "-C", clone, "checkout", "--quiet", "README.md")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""script/wheels: each wheel alone, in its own environment, with the available versions of NumPy."""
+"""script/wheels: tests each wheel in its own environment with the available versions of NumPy."""
 import os
 import pathlib
 import re
@@ -21,13 +21,13 @@ SAMPLES = ("import iio_stream as ios; "
 
 @pytest.fixture(scope="module")
 def wheels():
-    """All with --full; else of the one that pip has built for the system's Python."""
+    """Builds all wheels with --full, otherwise repairs the one that pip has built for the system's Python."""
     run(ROOT / "script" / "wheels", *([] if counts.FULL else [environments.wheel()]))
     return sorted((BUILD / "wheels").glob("*.whl"))
 
 
 def interpreter(wheel):
-    """The one that a wheel is for: cp311 is python3.11."""
+    """Returns the interpreter for a wheel. cp311 means python3.11."""
     minor = re.search(r"-cp3(\d+)-", wheel.name)[1]
     pyenv = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv"))
     found = [pathlib.Path(f"/usr/bin/python3.{minor}"), pathlib.Path(f"/usr/local/bin/python3.{minor}"),
@@ -36,11 +36,11 @@ def interpreter(wheel):
 
 
 def numpys(minor):
-    """NumPy 1 is built for Python 3.9 to 3.12, NumPy 2 for all."""
+    """NumPy 1 is available for Python 3.9 to 3.12, and NumPy 2 for all versions."""
     return ["numpy<2", "numpy>=2"] if minor <= 12 else ["numpy>=2"]
 
 
-def test_each_wheel_records_in_an_environment_of_its_own(wheels, tmp_path):
+def test_each_wheel_records_in_its_own_environment(wheels, tmp_path):
     assert wheels
     for wheel in wheels:
         python = interpreter(wheel)
@@ -59,7 +59,7 @@ def test_each_wheel_records_in_an_environment_of_its_own(wheels, tmp_path):
 
 
 def test_a_wheel_needs_nothing_but_the_c_and_cpp_libraries(wheels, tmp_path):
-    """Other than the machine's; and each bundled library comes with its licence."""
+    """All other libraries are in the wheel, each with its license."""
     for wheel in wheels:
         folder = tmp_path / wheel.stem
         with zipfile.ZipFile(wheel) as archive:
@@ -80,7 +80,7 @@ def test_a_wheel_needs_nothing_but_the_c_and_cpp_libraries(wheels, tmp_path):
         assert "Programming Language :: Python :: 3.9" in metadata.read_text()
 
 
-def test_omitted_parts_say_so(wheels, tmp_path):
+def test_the_error_of_an_omitted_part_says_so(wheels, tmp_path):
     python = interpreter(wheels[0])
     run(python, "-m", "venv", tmp_path / "venv")
     run(tmp_path / "venv" / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", wheels[0],

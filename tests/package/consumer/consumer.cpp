@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The least that a program can do with the library: a thousand samples to nowhere.
+// A minimal program that uses the library: it streams a thousand samples to null:.
 #include <iio_stream/iio_stream.hpp>
 
 #include <chrono>
