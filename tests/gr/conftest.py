@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of GNU Radio's blocks share. They run on any host, without hardware, on what the tree
-has built:
+"""Shared parts of the tests of the GNU Radio blocks. These tests run on any host, without hardware, and use
+the blocks in build/:
 
     /usr/bin/python3 -m pytest -q tests/gr
 """
@@ -14,7 +14,7 @@ import pytest
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("IIO_STREAM_BUILD", REPOSITORY / "build")).resolve()
-DEADLINE = 60  # of any flowgraph here, on a busy machine
+DEADLINE = 60  # time limit of each flowgraph in seconds, sufficient for a busy machine
 
 sys.path.insert(0, str(BUILD / "gr"))
 sys.path.insert(0, str(REPOSITORY / "tests"))
@@ -23,7 +23,7 @@ os.environ.setdefault("GR_CONF_CONTROLPORT_ON", "False")
 import pmt  # noqa: E402
 from gnuradio import blocks, gr, iio_stream  # noqa: E402
 
-assert pathlib.Path(iio_stream.__file__).is_relative_to(BUILD), f"{iio_stream.__file__} is not what was built"
+assert pathlib.Path(iio_stream.__file__).is_relative_to(BUILD), f"{iio_stream.__file__} is not the module in build/"
 
 #: A vector sink and the dtype of its data, for each type of port.
 SINKS = {"fc32": (blocks.vector_sink_c, np.complex64), "sc16": (blocks.vector_sink_i, np.int32),
@@ -47,20 +47,21 @@ def run(top):
 
 
 class Heard:
-    """The messages of a block's port, as Python's own objects."""
+    """The messages of a port of a block, as Python objects."""
 
     def __init__(self, top, block, port="async_msgs"):
         self._debug = blocks.message_debug()
         top.msg_connect(block, port, self._debug, "store")
 
     def __call__(self, what=None):
-        """All of them; of async_msgs the dictionaries of one kind."""
+        """Returns all messages, or the dictionaries of one kind of async_msgs."""
         found = [pmt.to_python(self._debug.get_message(i)) for i in range(self._debug.num_messages())]
         return found if what is None else [body for kind, body in found if kind == what]
 
 
 class Received:
-    """What a source delivered until it ended: data of each port, tags of the first, messages."""
+    """Runs a source until it ends, and holds its output: the data of each port, the tags of the first port,
+    and the messages."""
 
     def __init__(self, endpoint, type="fc32", vlen=1, ports=1, **options):
         self.top = gr.top_block()
@@ -84,5 +85,5 @@ class Received:
 
 
 def ramp(count):
-    """The first values of a ramp of ci16_le, as stored in memory."""
+    """Returns the first values of a ramp of ci16_le, in memory order."""
     return np.arange((count + 3) // 4, dtype="<u8").view("<i2")[:count]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""GNU Radio Companion knows the blocks; its flowgraphs compile, and run without a display."""
+"""GNU Radio Companion lists the blocks. Its example flowgraphs compile and run without a display."""
 import math
 import os
 import re
@@ -57,14 +57,14 @@ top.grab().save(sys.argv[2])
 width, peak = highest("FrequencyDisplayPlot", 3)
 _, tops = highest("TimeDomainDisplayPlot", 10)
 
-# An axis that is two decibels long, for the level: a curve that goes beyond it is drawn once that is seen.
+# An axis of two decibels shows the level precisely. The curve exceeds it and is redrawn some time later.
 top.frequency.set_y_axis(-7, -5)
 def level():
     image = of["FrequencyDisplayPlot"].grab().toImage()
     rows = [y for y in range(image.height()) if any(is_blue(image, x, y) for x in range(image.width()))]
     return -5 - 2 * rows[0] / image.height() if rows else None
 before, now = None, level()
-while before is None or now is None or abs(now - before) > 0.02:  # until it is drawn in that axis
+while before is None or now is None or abs(now - before) > 0.02:  # until the curve is drawn with the new axis
     assert time.monotonic() < end + 60, "nothing is drawn"
     later = time.monotonic() + 1
     while time.monotonic() < later:
@@ -89,7 +89,7 @@ print(sorted((name, block.label, block.category) for name, block in platform.blo
 
 @pytest.fixture(autouse=True, scope="module")
 def home(tmp_path_factory):
-    """The Companion's cache of block descriptions, which take it seconds to read."""
+    """Sets the folder of the Companion's cache of block descriptions, because reading them takes seconds."""
     ENVIRONMENT["HOME"] = str(tmp_path_factory.mktemp("home"))
 
 
@@ -107,12 +107,12 @@ def compiled(flowgraph, folder):
     return made
 
 
-def test_flowgraphs_have_the_stems_of_the_other_examples():
+def test_flowgraphs_have_the_names_of_the_other_examples():
     stems = {path.stem for path in FLOWGRAPHS.glob("*.grc")}
     assert len(stems) >= 4 and stems <= set(STEMS)
 
 
-def test_capture_runs_and_play_fills_what_it_is_asked_to(tmp_path):
+def test_capture_and_play_write_the_requested_number_of_samples(tmp_path):
     capture = compiled(FLOWGRAPHS / "capture.grc", tmp_path)
     said = run(sys.executable, capture, "--samples", "100000", "--file", "a.sigmf-meta", folder=tmp_path)
     assert (tmp_path / "a.sigmf-data").stat().st_size == 8 * 100000
@@ -122,41 +122,41 @@ def test_capture_runs_and_play_fills_what_it_is_asked_to(tmp_path):
     assert (tmp_path / "tone.cf32").stat().st_size == 8 * 5000
 
 
-def test_loop_sends_a_tone_and_hears_one(tmp_path):
+def test_loop_sends_and_receives_a_tone(tmp_path):
     made = compiled(FLOWGRAPHS / "loop.grc", tmp_path)
     said = run(sys.executable, "-c", LOOP, made.parent, tmp_path / "sent.cf32", folder=tmp_path)
-    turn = float(said.split("turn ")[1].split()[0])  # GNU Radio 3.10.12 prints messages after it
+    turn = float(said.split("turn ")[1].split()[0])  # GNU Radio 3.10.12 prints messages after this line
     assert turn == pytest.approx(2 * math.pi / 8, rel=1e-3)
     assert (tmp_path / "sent.cf32").stat().st_size == 8 * 20_000
     assert re.search(r"samples \. 20000\b", said) and re.search(r"ended \. samples", said)
 
 
-def test_spectrum_shows_the_tone_where_it_is(tmp_path):
-    """In the picture of its window: the plots' highest points, by their places in the axes."""
+def test_spectrum_shows_the_tone_at_its_frequency_and_level(tmp_path):
+    """Finds the highest points of the plots in a picture of the window, relative to the axes."""
     made = compiled(FLOWGRAPHS / "spectrum.grc", tmp_path)
     said = run(sys.executable, "-c", PICTURE, made.parent, "window.png", folder=tmp_path)
     frequency, periods = map(float, said.split("seen ")[1].split()[:2])
     assert (tmp_path / "window.png").stat().st_size > 10_000
     assert float(re.search(r"^level (\S+)$", said, re.M)[1]) == pytest.approx(20 * math.log10(0.5), abs=0.1)
-    assert abs(frequency - 125e3) < 15e3, "the axis ends some pixels before the plot"
-    assert 31 <= periods <= 33, "256 samples, eight for each turn"
+    assert abs(frequency - 125e3) < 15e3, "the peak must be at 125 kHz; the tolerance is some pixels"
+    assert 31 <= periods <= 33, "256 samples with eight per period must show 32 periods"
 
 
-def test_the_companion_lists_the_blocks_in_a_category_of_their_own(tmp_path):
+def test_the_companion_lists_the_blocks_in_their_own_category(tmp_path):
     said = run(sys.executable, "-c", LISTED, folder=tmp_path)
     assert said.splitlines()[-1] == str([("iio_stream_sink", "IIO Stream Sink", ["IIO Stream"]),
                                          ("iio_stream_source", "IIO Stream Source", ["IIO Stream"])])
 
 
 def defaults(name):
-    """A flowgraph of that block as added from the list."""
+    """Returns a flowgraph with the block and its default parameters."""
     flowgraph = yaml.safe_load((FLOWGRAPHS / "capture.grc").read_text())
     kept = {"source": "iio_stream_source", "tone": "analog_sig_source_x", "sink": "iio_stream_sink"}[name]
     flowgraph["blocks"] = [dict(flowgraph["blocks"][2], name=name, id=kept, parameters={})]
     return flowgraph
 
 
-def test_the_source_runs_as_it_comes_out_of_the_list(tmp_path):
+def test_a_source_with_default_parameters_runs(tmp_path):
     flowgraph = defaults("source")
     state = flowgraph["blocks"][0]["states"]
     flowgraph["options"]["parameters"]["id"] = "plain"
@@ -171,8 +171,8 @@ def test_the_source_runs_as_it_comes_out_of_the_list(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["source", "sink"])
-def test_parameters_are_those_of_the_block(name):
-    """In the template's order, none missing."""
+def test_the_template_uses_exactly_the_parameters_of_the_block(name):
+    """No parameter is missing or unknown. The template of the source does not use ports."""
     text = (GRC / f"iio_stream_{name}.block.yml").read_text()
     block = yaml.safe_load(text)
     ids = {parameter["id"] for parameter in block["parameters"]}
@@ -181,8 +181,8 @@ def test_parameters_are_those_of_the_block(name):
 
 
 @pytest.mark.parametrize("name", ["source", "sink"])
-def test_the_documentation_lists_what_each_endpoint_takes(name):
-    """From the option tables, like all other texts: tests/cli/added_option.cpp adds one to sim:."""
+def test_the_documentation_lists_the_options_of_each_endpoint(name):
+    """The list is generated from the option tables. tests/cli/added_option.cpp adds an option to sim:."""
     text = yaml.safe_load((GRC / f"iio_stream_{name}.block.yml").read_text())["documentation"]
     assert "# options" not in text
     assert re.search(r"\niio:DEVICE\n(  \S+=.*\n)*  frequency=FREQUENCY +Hz; default: unchanged\n", text), text
@@ -193,8 +193,8 @@ def test_the_documentation_lists_what_each_endpoint_takes(name):
     assert "colour=red" not in text and ("counter=" in text) == (name == "source")
 
 
-def test_a_device_is_opened_by_gr_iios_parameters(tmp_path):
-    """Up to the missing device."""
+def test_the_parameters_of_gr_iio_open_a_device(tmp_path):
+    """The flowgraph fails only because there is no such device."""
     flowgraph = yaml.safe_load((FLOWGRAPHS / "capture.grc").read_text())
     [source] = [block for block in flowgraph["blocks"] if block["name"] == "source"]
     source["parameters"].update(endpoint="", uri="ip:127.0.0.1", device="cf-ad9361-lpc",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The names in docs/gnuradio.md are right, and its program that needs no device runs; so do the cookbook's flowgraph,
-and the statements for users of gr-uhd. What these set on a radio is in tests/vm/test_recipes.py."""
+"""The names in docs/gnuradio.md are right. Its program without a device, the flowgraph of the cookbook and
+the statements for users of gr-uhd run. tests/vm/test_recipes.py tests their settings on a radio."""
 import os
 import re
 import subprocess
@@ -25,7 +25,7 @@ def test_the_first_program_runs_as_printed(tmp_path, monkeypatch, capsys):
     assert len(tone) == 100_000 and spectrum.argmax() == 1000  # a tenth of the rate
 
 
-def test_parameters_are_those_of_the_companions_blocks():
+def test_documented_parameters_are_those_of_the_companions_blocks():
     for name in ("source", "sink"):
         block = yaml.safe_load((REPOSITORY / "gr-blocks" / "grc" / f"iio_stream_{name}.block.yml").read_text())
         [documented] = re.findall(rf"^`{name}\((.*)\)`$", DOCUMENT, re.MULTILINE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Beginning, ending and what goes wrong: no flowgraph hangs, and each says why it ended."""
+"""Start, end and errors of flowgraphs. No flowgraph hangs, and each reports why it ended."""
 import json
 import os
 import subprocess
@@ -26,17 +26,17 @@ def flowgraph(source, item=8):
 
 
 def held():
-    """Threads and descriptors of this process."""
+    """Returns the numbers of threads and file descriptors of this process."""
     return [len(os.listdir(f"/proc/self/{what}")) for what in ("task", "fd")]
 
 
 def no_more_than(before):
-    """A joined thread may still be listed for a moment."""
+    """Waits, because the kernel can list a joined thread for a moment."""
     until(lambda: all(now <= then for now, then in zip(held(), before, strict=True)),
           f"no more threads and descriptors than {before}")
 
 
-def test_it_starts_and_stops_again_and_again_without_a_leak():
+def test_repeated_starts_and_stops_leak_nothing():
     source = iio_stream.source(LIVE, buffer_size=4096)
     top, _ = flowgraph(source)
     before = None
@@ -52,7 +52,7 @@ def test_it_starts_and_stops_again_and_again_without_a_leak():
     assert json.loads(source.summary())["ended"] == "signal"
 
 
-def test_other_blocks_are_connected_while_it_is_locked():
+def test_other_blocks_can_be_connected_while_the_flowgraph_is_locked():
     source = iio_stream.source(LIVE, buffer_size=4096)
     top, sink = flowgraph(source)
     top.start()
@@ -71,7 +71,7 @@ def test_other_blocks_are_connected_while_it_is_locked():
     top.wait()
 
 
-def test_two_sources_at_once():
+def test_two_sources_can_run_at_the_same_time():
     top = gr.top_block()
     sources = [iio_stream.source(LIVE, samples=50_000) for _ in range(2)]
     sinks = [blocks.vector_sink_c() for _ in range(2)]
@@ -95,7 +95,7 @@ def test_a_device_that_is_gone_ends_the_flowgraph_with_a_message():
     assert sink.nitems_read(0) == json.loads(source.summary())["samples"] <= 20000
 
 
-def test_a_silent_one_can_be_stopped(tmp_path):
+def test_a_silent_source_can_be_stopped(tmp_path):
     source = iio_stream.source(f"zmq:ipc://{tmp_path}/nowhere?format=cf32_le&pattern=pull")
     top, _ = flowgraph(source)
     top.start()
@@ -130,7 +130,7 @@ def test_failing_to_prepare_again_ends_the_flowgraph_with_a_message(tmp_path):
     (("sim:", "fc32", 1, "tags"), ValueError, "did you mean 'tag'"),
     (("sim:?channels=3&format=ri16_le",), ValueError, "not I/Q pairs"),
     (("/nowhere/at/all.ci16?rate=1",), FileNotFoundError, "/nowhere/at/all.ci16")])
-def test_a_source_that_cannot_be_is_a_clear_error(arguments, kind, words):
+def test_an_invalid_source_is_a_clear_error(arguments, kind, words):
     with pytest.raises(kind, match=words):
         iio_stream.source(*arguments)
 
@@ -141,7 +141,7 @@ def test_a_port_that_is_not_connected_is_a_clear_error():
         top.start()
 
 
-def test_gr_iios_parameters_make_an_endpoint():
+def test_the_parameters_of_gr_iio_make_an_endpoint():
     assert iio_stream.endpoint_of("ip:1.2.3.4", "cf-ad9361-lpc", ["voltage0", "voltage1"]) == \
         "iio:cf-ad9361-lpc?channels=voltage0,voltage1&uri=ip:1.2.3.4"
     assert iio_stream.endpoint_of("", "a") == "iio:a"
@@ -156,7 +156,7 @@ def test_gr_iios_parameters_make_an_endpoint():
     (lambda: iio_stream.source("sim:", endpoint="sim:"), "given twice"),
     (lambda: iio_stream.sink("null:", sample_rate=None), "sink(): sample_rate=None is not a number"),
 ])
-def test_a_wrong_argument_gets_a_readable_answer(make, words):
+def test_the_error_of_a_wrong_argument_is_readable(make, words):
     with pytest.raises(TypeError) as caught:
         make()
     assert words in str(caught.value) and "incompatible" not in str(caught.value)
@@ -173,7 +173,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_the_answer_never_mentions_cpp(name):
+def test_errors_never_mention_cpp(name):
     of = iio_stream if hasattr(iio_stream, name) else iio_stream.source("sim:")
     right, others = CALLS[name]
     calls = [((wrong, wrong), {}) for wrong in WRONG] + [((), {}), ((), {"nonsense": 1}), ((1,) * 20, {})]
@@ -193,7 +193,7 @@ def test_the_answer_never_mentions_cpp(name):
     (lambda: iio_stream.sink("null:", buffer_size=2**62), "buffer_size=4611686018427387904 is more"),
     (lambda: iio_stream.sink("null:", sample_rate=-1), "sample_rate=-1"),
     (lambda: iio_stream.sink("null:", sample_rate=float("nan")), "sample_rate=nan")])
-def test_numbers_that_are_too_large_or_invalid_are_named(make, words):
+def test_the_error_of_an_invalid_number_has_its_name_and_value(make, words):
     with pytest.raises(ValueError, match=words):
         make()
 
@@ -201,9 +201,9 @@ def test_numbers_that_are_too_large_or_invalid_are_named(make, words):
 @pytest.mark.parametrize("options, words", [
     ({"gain": [1, 2]}, "gain=[1, 2] is not a number or text"),
     ({"gain": None}, "gain=None"),
-    ({3: "x"}, "the option 3 is no text"),
+    ({3: "x"}, "the option 3 is not text"),
 ])
-def test_a_wrong_option_gets_a_readable_answer(options, words):
+def test_the_error_of_a_wrong_option_is_readable(options, words):
     with pytest.raises(ValueError, match=words.replace("[", r"\[")):
         iio_stream.with_options("iio:adc", options)
 
@@ -215,11 +215,12 @@ def test_numpy_scalars_are_options_and_arguments():
     iio_stream.source("sim:", vlen=np.int64(2), samples=np.uint32(3), stats_interval=np.float32(0))
 
 
-def test_the_blocks_describe_themselves():
+def test_the_docstrings_of_the_blocks_are_complete():
     for thing in (iio_stream.source, iio_stream.sink):
         for argument in ("endpoint", "type", "vlen", "buffer_size", "stats_interval"):
             assert f"\n{argument} " in thing.__doc__
-        for unit in ("samples per item", "samples per block", "; 0: about 10 ms", "seconds; 0: never"):
+        for unit in ("samples per item", "samples per block", "; 0: about 10 ms",
+                     "seconds between messages to stats; 0: no messages"):
             assert unit in thing.__doc__
         for method in ("format", "tune", "summary"):
             assert len(getattr(thing, method).__doc__.splitlines()[-2:]) == 2 and "." in getattr(thing, method).__doc__
@@ -248,15 +249,15 @@ print("whole")
 """
 
 
-def test_blocks_are_made_by_several_threads():
-    """pybind11's tables are guarded by the interpreter lock, which opening releases."""
+def test_several_threads_can_make_blocks():
+    """The interpreter lock protects the tables of pybind11, and opening a source releases the lock."""
     done = subprocess.run([sys.executable, "-B", "-c", TOGETHER, BUILD / "gr"], capture_output=True, text=True,
                           timeout=5 * DEADLINE, check=False)
     assert done.returncode == 0 and done.stdout.endswith("whole\n"), (done.returncode, done.stderr[-2000:])
 
 
-def test_a_slow_source_hands_out_what_it_has(tmp_path):
-    """A FIFO that stays open, with less than a block in it."""
+def test_a_slow_source_delivers_a_part_of_a_block(tmp_path):
+    """The source is a FIFO that stays open and contains less than a block."""
     path = tmp_path / "fifo"
     os.mkfifo(path)
     with open(path, "r+b", buffering=0) as pipe:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Samples in are samples out, bit for bit: each type of port, scan type, number of channels, vectors."""
+"""Samples are passed on bit for bit, with each type of port, scan type, number of channels and vector
+length."""
 import re
 
 import numpy as np
@@ -12,7 +13,7 @@ SCANS = ["le:s16/16>>0", "be:s16/16>>0", "le:s12/16>>0", "le:s12/16>>4", "be:s14
 
 
 def lane(bits, channel, count, signed):
-    """The lanes pattern as numbers: channel in the top four bits, a counter below."""
+    """Returns the lanes pattern as numbers: the channel in the top four bits and a counter below."""
     below = bits - 4
     raw = np.int64(channel) << below | np.arange(count, dtype=np.int64) & ((1 << below) - 1)
     half = 1 << bits - 1
@@ -32,7 +33,7 @@ def as_s16(values, bits):
 
 @pytest.mark.parametrize("type", ["fc32", "sc16", "f32", "s16"])
 @pytest.mark.parametrize("scan", SCANS)
-def test_lanes_arrive_in_every_scan_type(scan, type):
+def test_every_scan_type_is_converted_correctly(scan, type):
     number, bits = re.match(r"..:(.)(\d+)", scan).groups()
     made = Received(f"sim:?rate=0&pattern=lanes&format={','.join([scan] * 4)}", type, samples=COUNT,
                     ports=2 if type in ("fc32", "sc16") else 4)
@@ -61,14 +62,14 @@ def test_the_ramp_arrives_on_any_number_of_ports(pairs, type):
 
 
 @pytest.mark.parametrize("vlen", [2, 7, 1024, 10_000])
-def test_vectors_hold_the_same_samples_across_blocks(vlen):
+def test_vectors_have_consecutive_samples_across_blocks(vlen):
     made = Received("sim:?rate=0", "sc16", vlen, samples=COUNT)
     whole = COUNT // vlen * vlen
     assert (made.ports[0].reshape(-1) == ramp(2 * whole)).all() and len(made.ports[0]) == whole
     assert made.said("ended")[0]["left_over"] == COUNT - whole
 
 
-def test_a_counter_has_no_port(tmp_path):
+def test_a_raw_file_is_received_to_its_end(tmp_path):
     path = tmp_path / "counted.bin"
     words = np.zeros(1000, dtype=[("i", "<i2"), ("q", "<i2")])
     words["i"], words["q"] = np.arange(1000), -np.arange(1000)
@@ -78,7 +79,7 @@ def test_a_counter_has_no_port(tmp_path):
     assert made.said("ended")[0]["ended"] == "eof"
 
 
-def test_floats_are_passed_through(tmp_path):
+def test_floats_are_unchanged(tmp_path):
     path = tmp_path / "noise.cf32"
     noise = np.random.default_rng(1).normal(size=(5000, 2)).astype("<f4")
     path.write_bytes(noise.tobytes())
@@ -86,12 +87,12 @@ def test_floats_are_passed_through(tmp_path):
     assert made.ports[0].tobytes() == noise.tobytes()
 
 
-def test_blocks_may_be_small_and_few():
+def test_blocks_can_be_small_and_few():
     made = Received("sim:?rate=0", "sc16", samples=COUNT, buffer_size=2048, buffers=2)
     assert (made.ports[0].reshape(-1) == ramp(2 * COUNT)).all()
 
 
 @pytest.mark.parametrize("type", ["fc32", "sc16"])
-def test_real_converters_are_not_a_pair(type):
+def test_complex_ports_refuse_real_channels(type):
     with pytest.raises(ValueError, match="not I/Q pairs.*iq=on"):
         Received("sim:?rate=0&format=ri16_le&channels=2", type, samples=COUNT)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The sink: what goes in arrives unchanged, in blocks that end where bursts and packets do."""
+"""The sink passes samples on unchanged, in blocks that end at the ends of bursts and packets."""
 import json
 
 import numpy as np
@@ -12,12 +12,12 @@ COUNT = 50_000
 
 
 def shorts(values):
-    """A source of sc16 with these values."""
+    """Returns a source of sc16 with the given values."""
     return blocks.vector_source_i(np.ascontiguousarray(values).view(np.int32).reshape(-1).tolist(), False)
 
 
 def sent(sink, *sources):
-    """Runs sources into a sink's ports; the summary."""
+    """Runs sources into the ports of a sink. Returns the summary."""
     top = gr.top_block()
     for port, source in enumerate(sources):
         top.connect(source, (sink, port))
@@ -27,7 +27,7 @@ def sent(sink, *sources):
 
 @pytest.mark.parametrize("ports", [1, 2])
 @pytest.mark.parametrize("type", ["sc16", "fc32"])
-def test_source_to_sink_is_the_same_samples(type, ports):
+def test_a_sink_gets_the_samples_of_a_source(type, ports):
     source = iio_stream.source(f"sim:?rate=0&channels={2 * ports}", type, samples=COUNT)
     sink = iio_stream.sink("verify:ramp", type, ports, format="ci16_le")
     summary = sent(sink, *((source, port) for port in range(ports)))
@@ -35,7 +35,7 @@ def test_source_to_sink_is_the_same_samples(type, ports):
     assert summary["error"] is None and summary["sample_format"] == "ci16_le"
 
 
-def test_a_wrong_sample_is_found_in_the_same_way():
+def test_verify_detects_a_wrong_sample():
     values = ramp(2 * COUNT).copy()
     values[5000] += 1
     summary = sent(iio_stream.sink("verify:ramp", "sc16"), shorts(values))
@@ -45,7 +45,7 @@ def test_a_wrong_sample_is_found_in_the_same_way():
 
 @pytest.mark.parametrize("scan", ["le:s16/16>>0", "le:s12/16>>4", "le:s14/16>>0", "be:s16/16>>0",
                                   "le:s24/32>>8"])
-def test_floats_become_every_scan_type_and_saturate(tmp_path, scan):
+def test_floats_are_converted_to_every_scan_type_with_saturation(tmp_path, scan):
     values = np.array([0, 0.5, -0.5, 1, -1, 2, -2, 0.25], dtype=np.float32)
     path = tmp_path / "out.bin"
     sent(iio_stream.sink(f"file:{path}", format=f"{scan},{scan}"),
@@ -99,7 +99,7 @@ def test_a_file_that_cannot_be_written_ends_the_flowgraph_with_a_message():
     assert heard("ended")[0]["error"]["name"] == "ENOSPC"
 
 
-def test_it_starts_again(tmp_path):
+def test_a_flowgraph_can_be_run_again(tmp_path):
     sink = iio_stream.sink("verify:ramp", "sc16")
     source = iio_stream.source("sim:?rate=0", "sc16", samples=COUNT)
     top = gr.top_block()
@@ -110,9 +110,9 @@ def test_it_starts_again(tmp_path):
 
 
 @pytest.mark.parametrize("arguments,words", [
-    (("sim:",), "sim"), (("nul:",), "did you mean 'null:'"), (("null:", "fc32", 0), "one at least"),
+    (("sim:",), "sim"), (("nul:",), "did you mean 'null:'"), (("null:", "fc32", 0), "at least one port"),
     (("null:", "fc32", 1, 1, "ci17"), "ci17"), (("file:/nowhere/at/all.ci16",), "/nowhere/at/all"),
     (("file:/nowhere/at/all.cf32", "sc16", 1, 1, "ci16_le"), "convert=cf32_le")])
-def test_a_sink_that_cannot_be_is_a_clear_error(arguments, words):
+def test_an_invalid_sink_is_a_clear_error(arguments, words):
     with pytest.raises((ValueError, OSError), match=words):
         iio_stream.sink(*arguments)

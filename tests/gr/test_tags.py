@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tags and messages: time, rate and frequency where they belong, every loss at its sample."""
+"""Tags and messages: time, rate and frequency at the right samples, and every loss at its sample."""
 import datetime
 import json
 import time
@@ -17,7 +17,7 @@ COUNT = 40_000
 
 
 def seconds(rx_time):
-    """gr-uhd's tuple: full seconds and the rest."""
+    """Converts the tuple of gr-uhd, which has whole seconds and the fraction."""
     whole, rest = rx_time
     assert isinstance(whole, int) and isinstance(rest, float) and 0 <= rest < 1
     return whole + rest
@@ -35,7 +35,7 @@ def test_time_and_rate_are_tagged_once_at_the_start():
     assert before - 1 < seconds(made.tagged("rx_time")[0][1]) < time.time()
 
 
-def test_what_is_unknown_is_not_tagged():
+def test_an_unknown_time_and_rate_are_not_tagged():
     assert Received("sim:?rate=0", samples=COUNT).tags == []
 
 
@@ -51,7 +51,7 @@ def test_a_recordings_frequency_is_tagged(tmp_path):
     made = Received(str(path))
     assert made.tagged("rx_freq") == [(0, 2.4e9)] and made.tagged("rx_rate") == [(0, 1e6)]
     first = datetime.datetime.fromisoformat(metadata["captures"][0]["core:datetime"].replace("Z", "+00:00"))
-    (offset, said), = made.tagged("rx_time")  # when it was taken, and not when it is read
+    (offset, said), = made.tagged("rx_time")  # the time of recording, not of reading
     assert offset == 0 and abs(seconds(said) - first.timestamp()) < 2e-6
     metadata["captures"][0].pop("core:datetime")
     path.write_text(json.dumps(metadata))
@@ -62,7 +62,7 @@ def test_a_recordings_frequency_is_tagged(tmp_path):
                                              ("1969-12-31T00:00:00Z", []),
                                              ("1970-01-01T00:00:00.25Z", [0, 10_000])])
 def test_a_time_before_1970_is_not_tagged(tmp_path, begin, expected):
-    """The second capture begins 20 ms after the first, 10 ms of which were lost."""
+    """The second capture begins 20 ms after the first one. The samples of 10 ms are lost before it."""
     (tmp_path / "a.sigmf-data").write_bytes(bytes(4 * 30_000))
     captures = [{"core:sample_start": 0, "core:datetime": begin},
                 {"core:sample_start": 10_000, "core:global_index": 20_000}]
@@ -95,21 +95,21 @@ def test_every_port_has_the_tags():
     assert made.tags_of_ports[0] == made.tags_of_ports[1] and len(made.tags) == 5
 
 
-def test_in_vectors_the_tag_names_the_sample():
+def test_the_tag_of_a_loss_in_a_vector_has_the_sample():
     made = Received(DROP, vlen=100, samples=COUNT)
     (offset, loss), = made.tagged("overflow")
     assert (offset, loss["sample"]) == (123, 45)
 
 
 @pytest.mark.parametrize("vlen", [7, 100, 4096])
-def test_the_time_is_that_of_an_items_first_sample(vlen):
+def test_the_time_of_an_item_is_the_time_of_its_first_sample(vlen):
     made = Received(DROP, vlen=vlen, samples=COUNT)
     (_, start), (item, later) = made.tagged("rx_time")
     assert item == 12345 // vlen and 12345 % vlen != 0
     assert abs(seconds(later) - seconds(start) - (item * vlen + 100) / RATE) < 2e-6
 
 
-def test_zeros_take_the_place_of_what_is_missing():
+def test_on_gap_zero_inserts_zeros_for_lost_samples():
     made = Received(DROP, "sc16", samples=COUNT, on_gap="zero")
     values = ramp(2 * (COUNT + 100)).reshape(-1, 2).copy()
     values[12345:12445] = 0
@@ -125,7 +125,7 @@ def test_a_flowgraph_can_stop_before_a_loss():
     assert is_loss(made.said("overflow")[0], 100) and made.said("ended")[0]["ended"] == "gap"
 
 
-def test_packets_hold_no_gap():
+def test_a_packet_ends_before_a_gap():
     made = Received(DROP, samples=COUNT, packet_len="packet", buffer_size=4096)
     place = 0
     for offset, length in made.tagged("packet"):
@@ -172,10 +172,10 @@ def command(words):
 @pytest.mark.parametrize("message,complaint", [
     (command({"freq": 2.4e9}), "cannot be tuned"),
     (pmt.cons(pmt.intern("gain"), pmt.from_double(3)), "cannot be tuned"),
-    (pmt.intern("hello"), "no dictionary or pair"),
+    (pmt.intern("hello"), "not a dictionary or pair"),
     (pmt.make_dict(), "command is empty"),
     (command({"gain": [1, 2]}), "not a number or text"),
-    # gr-uhd's commands: understood if the error is that of a source without a radio
+    # Commands of gr-uhd. The error of a source without a radio shows that the block understands them.
     (command({"freq": 2.4e9, "chan": 0, "lo_offset": 0.0, "mboard": 0}), "cannot be tuned"),
     (command({"gain": 3, "chan": -1}), "cannot be tuned"),
     (pmt.make_tuple(pmt.intern("freq"), pmt.from_double(1e9)), "cannot be tuned"),
@@ -184,10 +184,10 @@ def command(words):
     (command({"tune": (1e9, 2e6)}), "lo_offset"),
     (command({"freq": 2.4e9, "lo_offset": 1e6}), "lo_offset"),
     (command({"freq": 2.4e9, "chan": 1}), "chan=1: the block has 1 ports"),
-    (command({"freq": 2.4e9, "chan": "a"}), "number of no channel"),
-    (command({"gain": 3, "time": (1, 0.5)}), "done at once"),
+    (command({"freq": 2.4e9, "chan": "a"}), "not a valid channel number"),
+    (command({"gain": 3, "time": (1, 0.5)}), "executed at once"),
     (command({"gain": np.array([1.0, 2.0])}), "not a number or text")])
-def test_a_command_that_cannot_be_done_is_answered(message, complaint):
+def test_a_command_that_fails_is_answered_with_an_error(message, complaint):
     top = gr.top_block()
     source = iio_stream.source(f"sim:?rate={RATE}")
     top.connect(source, blocks.null_sink(8))

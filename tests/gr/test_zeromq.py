@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""zmq: and GNU Radio's own zeromq blocks understand each other."""
+"""zmq: exchanges samples with GNU Radio's own zeromq blocks."""
 import contextlib
 import json
 import subprocess
@@ -25,7 +25,7 @@ def finished(process):
 
 
 @pytest.mark.parametrize("pattern,block", [("pub", zeromq.sub_source), ("push", zeromq.pull_source)])
-def test_what_we_send_gnu_radio_receives(tmp_path, pattern, block):
+def test_gnu_radio_receives_samples_from_zmq(tmp_path, pattern, block):
     address = f"ipc://{tmp_path}/samples"
     top = gr.top_block()
     source, head, sink = block(gr.sizeof_short, 2, address), blocks.head(4, COUNT), blocks.vector_sink_s(2)
@@ -41,7 +41,7 @@ def test_what_we_send_gnu_radio_receives(tmp_path, pattern, block):
     assert (np.array(sink.data()) == ramp(2 * COUNT)).all()
 
 
-def test_gnu_radio_works_without_the_index(tmp_path):
+def test_gnu_radio_receives_samples_from_zmq_with_an_index(tmp_path):
     address = f"ipc://{tmp_path}/samples"
     top = gr.top_block()
     source = zeromq.sub_source(gr.sizeof_short, 2, address, 100, False, -1, "iio-stream:index")
@@ -60,9 +60,11 @@ def test_gnu_radio_works_without_the_index(tmp_path):
 
 @contextlib.contextmanager
 def gnu_radio_sends(block, address):
-    """2 * COUNT floats again and again, as complex numbers. A process of its own that is killed: push_sink
-    polls for room and then sends without a deadline, so one whose last receiver leaves in between is
-    never done, nor is the flow graph that waits for it."""
+    """Sends 2 * COUNT floats repeatedly, as complex numbers.
+
+    The sender is a separate process that can be killed. push_sink polls for room and then sends without a
+    deadline. If its last receiver leaves in between, it never ends, and neither does the flowgraph.
+    """
     program = """
 import sys
 import numpy as np
@@ -84,7 +86,7 @@ top.run()
 
 
 @pytest.mark.parametrize("pattern,block", [("sub", "pub_sink"), ("pull", "push_sink")])
-def test_what_gnu_radio_sends_we_receive(tmp_path, pattern, block):
+def test_zmq_receives_samples_from_gnu_radio(tmp_path, pattern, block):
     address, path = f"ipc://{tmp_path}/samples", tmp_path / "got.cf32"
     receiver = subprocess.Popen([COMMAND, "stream", f"zmq:{address}", f"pattern={pattern}", "format=cf32_le",
                                  str(path), "--samples", str(COUNT), "--timeout", "30s", "--json"],
@@ -94,5 +96,5 @@ def test_what_gnu_radio_sends_we_receive(tmp_path, pattern, block):
     values = np.arange(2 * COUNT, dtype=np.float32).view(np.complex64)
     got = np.fromfile(path, np.complex64)
     assert summary["samples"] == len(got) == COUNT
-    first = int(got[0].real) // 2  # a subscriber may come late
+    first = int(got[0].real) // 2  # a subscriber can connect late
     assert (got == np.roll(values, -first)).all() and (pattern == "sub" or first == 0)
