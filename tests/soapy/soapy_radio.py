@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of SoapySDR's module share: Debian's SoapySDR with the module that the tree has built.
+"""Shared parts of the tests of the SoapySDR module. They use Debian's SoapySDR with the module in build/.
 
     /usr/bin/python3 -m pytest -q tests/soapy
 """
@@ -22,13 +22,13 @@ from SoapySDR import SOAPY_SDR_RX, SOAPY_SDR_TX  # noqa: E402
 RX, TX = SOAPY_SDR_RX, SOAPY_SDR_TX
 DTYPES = {"CS16": (np.int16, 2), "CF32": (np.float32, 2), "CS8": (np.int8, 2), "S16": (np.int16, 1),
           "F32": (np.float32, 1), "S8": (np.int8, 1)}
-SECOND = 1_000_000  # of timeouts, in microseconds
+SECOND = 1_000_000  # in microseconds, for timeouts
 
 assert any("iiostreamSupport" in path for path in SoapySDR.listModules()), "the module is not built"
 
 
 def util(*arguments, timeout=60, **options):
-    """Debian's SoapySDRUtil; its output."""
+    """Runs Debian's SoapySDRUtil and returns its output."""
     result = subprocess.run(["SoapySDRUtil", *arguments], capture_output=True, text=True, timeout=timeout,
                             check=False, **options)
     assert result.returncode == 0, result.stdout + result.stderr
@@ -37,7 +37,7 @@ def util(*arguments, timeout=60, **options):
 
 @contextlib.contextmanager
 def radio(**arguments):
-    # Of a plain dict, Debian 13's binding passes empty values on.
+    # Debian 13's binding would pass empty values of a plain dict on.
     device = SoapySDR.Device(SoapySDR.SoapySDRKwargs({"driver": "iiostream", **arguments}))
     try:
         yield device
@@ -47,7 +47,7 @@ def radio(**arguments):
 
 @contextlib.contextmanager
 def logged():
-    """The messages of SoapySDR's log, with their level."""
+    """Yields a list that collects the messages of SoapySDR's log with their levels."""
     messages = []
     SoapySDR.setLogLevel(SoapySDR.SOAPY_SDR_DEBUG)
     SoapySDR.registerLogHandler(lambda level, text: messages.append((level, text)))
@@ -58,7 +58,7 @@ def logged():
 
 
 class Active:
-    """A stream, active while the `with` lasts."""
+    """A stream that is active within a `with` statement."""
 
     def __init__(self, device, direction, form, channels, activate, arguments):
         self.device, self.form, self.channels, self.activate = device, form, list(channels), activate
@@ -75,20 +75,20 @@ class Active:
 
 
 class Receiver(Active):
-    """Of one channel or more."""
+    """A receiving stream of one or more channels."""
 
     def __init__(self, device, form="CS16", channels=(0,), activate=True, **arguments):
         super().__init__(device, RX, form, channels, activate, arguments)
 
     def read(self, most=65536, timeout=5 * SECOND):
-        """What one readStream() says: its result, and each channel's values."""
+        """Calls readStream() once. Returns the result and the values of each channel."""
         dtype, values = DTYPES[self.form]
         buffers = [np.zeros(most * values, dtype) for _ in self.channels]
         result = self.device.readStream(self.stream, buffers, most, timeoutUs=timeout)
         return result, [buffer[:max(result.ret, 0) * values] for buffer in buffers]
 
     def take(self, samples):
-        """That number of samples without a loss; the values of the first channel."""
+        """Reads the given number of samples without a loss. Returns the values of the first channel."""
         parts, left = [], samples
         while left:
             result, (values, *_) = self.read(left)
@@ -99,20 +99,20 @@ class Receiver(Active):
 
 
 class Transmitter(Active):
-    """Of one channel."""
+    """A transmitting stream of one channel."""
 
     def __init__(self, device, form="CS16", activate=True, **arguments):
         super().__init__(device, TX, form, [0], activate, arguments)
 
     def put(self, values, flags=0, timeout=5 * SECOND):
-        """What one writeStream() says."""
+        """Calls writeStream() once and returns its code."""
         values = np.ascontiguousarray(values)
         samples = len(values) // DTYPES[self.form][1]
         return self.device.writeStream(self.stream, [values], samples, flags, timeoutUs=timeout).ret
 
 
 def ramp(first, samples):
-    """The values of samples of pattern=ramp as ci16_le: the stream's bytes are 64-bit words that count up."""
+    """Returns samples of pattern=ramp as ci16_le. The bytes of the stream are counting 64-bit words."""
     words = np.arange(first // 2, (first + samples + 1) // 2 + 1, dtype="<u8")
     return words.view("<i2")[first % 2 * 2:][:samples * 2]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""SoapySDR's interface for C: buffers that are the blocks themselves, and errors that end no program."""
+"""SoapySDR's C interface: direct access to the blocks, and errors that do not end the program."""
 import ctypes
 import threading
 import time
@@ -59,7 +59,7 @@ def set_up(device, form=b"CS16", channels=(0,), arguments="", direction=RX):
 
 
 def acquire(device, stream, timeout=5 * SECOND):
-    """The code, the handle and the values."""
+    """Acquires a buffer. Returns the code, the handle and the values."""
     handle, address, flags, time = c_size_t(), c_void_p(), c_int(), c_longlong()
     got = C.SoapySDRDevice_acquireReadBuffer(device, stream, byref(handle), byref(address), byref(flags),
                                              byref(time), timeout)
@@ -68,7 +68,7 @@ def acquire(device, stream, timeout=5 * SECOND):
     return got, handle.value, np.ctypeslib.as_array((ctypes.c_int16 * (2 * got)).from_address(address.value))
 
 
-def test_a_buffer_is_the_block_and_keeps_its_samples_until_it_is_released(opened):
+def test_a_buffer_is_a_block_and_keeps_its_samples_until_it_is_released(opened):
     device = opened("driver=iiostream,uri=sim:?rate=0")
     stream = set_up(device, arguments="buffers=8, bufflen=1024")
     assert C.SoapySDRDevice_getNumDirectAccessBuffers(device, stream) == 8
@@ -76,7 +76,7 @@ def test_a_buffer_is_the_block_and_keeps_its_samples_until_it_is_released(opened
     held = [acquire(device, stream) for _ in range(6)]
     assert [got for got, _, _ in held] == [1024] * 6 and len({handle for _, handle, _ in held}) == 6
     assert len({values.ctypes.data for _, _, values in held}) == 6
-    for n in range(6, 200):  # the others go round
+    for n in range(6, 200):  # the other buffers are reused
         got, handle, values = acquire(device, stream)
         assert got == 1024 and np.array_equal(values, ramp(n * 1024, 1024))
         C.SoapySDRDevice_releaseReadBuffer(device, stream, handle)
@@ -86,7 +86,7 @@ def test_a_buffer_is_the_block_and_keeps_its_samples_until_it_is_released(opened
     assert C.SoapySDRDevice_closeStream(device, stream) == 0
 
 
-def test_a_block_with_a_loss_comes_in_two_parts(opened):
+def test_a_block_with_a_loss_is_delivered_in_two_parts(opened):
     device = opened("driver=iiostream,uri=sim:?rate=4M,drop_at=1500,drop=100")
     stream = set_up(device, arguments="bufflen=1024")
     C.SoapySDRDevice_activateStream(device, stream, 0, 0, 0)
@@ -109,27 +109,27 @@ def test_a_program_that_keeps_every_buffer_gets_an_error(opened):
     assert acquire(device, stream, SECOND // 10)[0] == SOAPY_SDR_STREAM_ERROR
     C.SoapySDRDevice_releaseReadBuffer(device, stream, handles[0])
     assert acquire(device, stream)[0] == 1024
-    C.SoapySDRDevice_closeStream(device, stream)  # with buffers that are still held
+    C.SoapySDRDevice_closeStream(device, stream)  # while the program still holds buffers
 
 
-def test_deactivating_ends_a_read_of_another_thread(opened):
+def test_deactivating_does_not_wait_for_a_read_of_another_thread(opened):
     device = opened("driver=iiostream,uri=sim:?rate=1M,stall_at=0,stall_for=20s")
     stream = set_up(device)
     C.SoapySDRDevice_activateStream(device, stream, 0, 0, 0)
     codes = []
     reader = threading.Thread(target=lambda: codes.append(acquire(device, stream, 15 * SECOND)[0]))
     reader.start()
-    time.sleep(0.1)  # it waits by then, or waits later for its whole timeout
+    time.sleep(0.1)  # the reader waits by then, or begins later and waits for its whole timeout
     begun = time.monotonic()
     assert C.SoapySDRDevice_deactivateStream(device, stream, 0, 0) == 0
     assert time.monotonic() - begun < 5
     C.SoapySDRDevice_closeStream(device, stream)
     reader.join(30)
-    assert codes in ([SOAPY_SDR_TIMEOUT], [SOAPY_SDR_STREAM_ERROR])  # it may come after the close
+    assert codes in ([SOAPY_SDR_TIMEOUT], [SOAPY_SDR_STREAM_ERROR])  # the read can begin after the close
 
 
-def test_a_stream_is_stopped_and_started_while_another_thread_reads(opened):
-    """As SoapyRemote's server does."""
+def test_a_stream_can_be_stopped_and_started_while_another_thread_reads(opened):
+    """SoapyRemote's server does this."""
     device = opened("driver=iiostream,uri=sim:?rate=4M")
     stream = set_up(device, arguments="bufflen=1024")
     codes, done = set(), threading.Event()
@@ -153,7 +153,7 @@ def test_a_stream_is_stopped_and_started_while_another_thread_reads(opened):
     C.SoapySDRDevice_closeStream(device, stream)
 
 
-def test_a_buffer_to_be_filled_is_an_empty_block(opened, tmp_path):
+def test_a_write_buffer_is_an_empty_block(opened, tmp_path):
     device = opened(f"driver=iiostream,tx={tmp_path}/sent.ci16")
     stream = set_up(device, arguments="buffers=4, bufflen=1024", direction=TX)
     assert C.SoapySDRDevice_getNumDirectAccessBuffers(device, stream) == 4
@@ -169,7 +169,7 @@ def test_a_buffer_to_be_filled_is_an_empty_block(opened, tmp_path):
     assert np.array_equal(np.fromfile(tmp_path / "sent.ci16", "<i2"), ramp(0, 100_000))
 
 
-def test_several_channels_have_no_common_buffer(opened):
+def test_several_channels_have_no_direct_access(opened):
     device = opened("driver=iiostream,uri=sim:?rate=0,format=ci16_le,channels=4")
     stream = set_up(device, channels=(0, 1))
     assert C.SoapySDRDevice_getNumDirectAccessBuffers(device, stream) == 0
@@ -177,7 +177,7 @@ def test_several_channels_have_no_common_buffer(opened):
     assert acquire(device, stream)[0] == SOAPY_SDR_NOT_SUPPORTED
 
 
-def test_mistakes_are_errors_of_the_call(opened):
+def test_mistakes_are_reported_by_the_call(opened):
     assert C.SoapySDRDevice_makeStrArgs(b"driver=iiostream,uri=sim:?pattern=rump") is None
     assert b"ramp" in C.SoapySDRDevice_lastError()
     device = opened("driver=iiostream,uri=sim:")
@@ -186,5 +186,5 @@ def test_mistakes_are_errors_of_the_call(opened):
     assert C.SoapySDRDevice_setSampleRate(device, RX, 7, 1e6) != 0
     stream = set_up(device)
     assert C.SoapySDRDevice_closeStream(device, stream) == 0
-    assert acquire(device, stream)[0] == SOAPY_SDR_STREAM_ERROR  # it is closed
+    assert acquire(device, stream)[0] == SOAPY_SDR_STREAM_ERROR  # the stream is closed
     assert C.SoapySDRDevice_activateStream(device, stream, 0, 0, 0) == SOAPY_SDR_STREAM_ERROR

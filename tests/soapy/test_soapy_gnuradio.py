@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""GNU Radio's own blocks for SoapySDR (gr-soapy) with our module."""
+"""GNU Radio's own blocks for SoapySDR (gr-soapy) with the module of iio-stream."""
 import subprocess
 import sys
 
@@ -9,7 +9,7 @@ from soapy_radio import ramp
 
 pytest.importorskip("gnuradio.soapy")
 
-# In a process of its own: gr-soapy keeps what SoapySDR's log calls.
+# Runs in a separate process, because gr-soapy stays registered as the log handler of SoapySDR.
 FLOWGRAPH = """
 import sys
 from gnuradio import blocks, gr, soapy
@@ -25,10 +25,10 @@ top.run()
 
 
 @pytest.mark.parametrize(("type", "dtype", "scale"), [("sc16", "<i2", 1), ("fc32", "<f4", 1 / 32768)])
-def test_a_flowgraph_gets_each_sample(type, dtype, scale, tmp_path):
+def test_gr_soapy_receives_each_sample(type, dtype, scale, tmp_path):
     result = subprocess.run([sys.executable, "-c", FLOWGRAPH, type, str(tmp_path / "samples")], timeout=60,
                             capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
     values = np.fromfile(tmp_path / "samples", dtype)
     assert len(values) == 400_000 and np.allclose(values, ramp(0, 200_000) * scale, rtol=0, atol=1e-7)
-    assert "sO" not in result.stdout + result.stderr  # what it prints of an overflow
+    assert "sO" not in result.stdout + result.stderr  # gr-soapy prints this for an overflow

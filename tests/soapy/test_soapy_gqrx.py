@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Debian's gqrx, without a screen, receives the tone of sim: through our module and gr-osmosdr."""
+"""Debian's gqrx, without a screen, receives the tone of sim: through the module and gr-osmosdr."""
 import contextlib
 import os
 import pathlib
@@ -17,7 +17,7 @@ from counts import FULL  # noqa: E402
 from waiting import until  # noqa: E402
 
 pytestmark = [
-    pytest.mark.skipif(not FULL, reason="with --full"),
+    pytest.mark.skipif(not FULL, reason="runs with --full"),
     pytest.mark.skipif(not all(map(shutil.which, ("gqrx", "Xvfb", "pulseaudio"))),
                        reason="gqrx, Xvfb or pulseaudio is not installed (script/install gqrx)")]
 
@@ -53,7 +53,7 @@ def running(*words, **options):
 
 @contextlib.contextmanager
 def screen(log):
-    """The number of an X display of its own."""
+    """Starts an X server and yields the number of its display."""
     ours, servers = os.pipe()
     with running("Xvfb", "-displayfd", str(servers), "-screen", "0", "1200x800x24", pass_fds=[servers],
                  stdout=log, stderr=log):
@@ -87,13 +87,13 @@ class Remote:
         return self.lines.readline().strip()
 
     def strength(self, frequency):
-        """Of the signal there, in dB of full scale."""
+        """Tunes to the frequency and returns the strength of the signal in dBFS."""
         assert self(f"F {frequency}") == "RPRT 0"
         assert self("f") == str(frequency)
         return float(self("l STRENGTH"))
 
 
-def test_gqrx_receives_the_tone_where_it_is(tmp_path):
+def test_gqrx_receives_the_tone_at_its_frequency(tmp_path):
     port = free_port()
     (tmp_path / "gqrx").mkdir()
     (tmp_path / "gqrx" / "tone.conf").write_text(CONFIG.format(port=port))

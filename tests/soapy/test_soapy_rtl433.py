@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Debian's rtl_433 receives a message from our module: pulses in a recording, which is a SoapySDR device."""
+"""Debian's rtl_433 receives a message from the module, which plays a recording of pulses."""
 import json
 import shutil
 import subprocess
@@ -10,12 +10,12 @@ import soapy_radio  # noqa: F401  # for SOAPY_SDR_PLUGIN_PATH
 
 RATE = 250_000
 MESSAGE = "a55a3c"  # 24 bits
-SHORT, LONG, PERIOD, SILENCE = 500, 1000, 1500, 20_000  # microseconds; a short pulse is 1
+SHORT, LONG, PERIOD, SILENCE = 500, 1000, 1500, 20_000  # microseconds; a short pulse means 1
 DECODER = f"n=ours,m=OOK_PWM,s={SHORT},l={LONG},r=6000,bits=24"
 
 
 def pulses():
-    """A carrier that is on and off as rtl_433's OOK_PWM has it."""
+    """Returns the level of a carrier with the on-off keying of rtl_433's OOK_PWM."""
     on = [np.zeros(SILENCE)]
     for bit in f"{int(MESSAGE, 16):024b}":
         length = SHORT if bit == "1" else LONG
@@ -25,7 +25,7 @@ def pulses():
 
 
 @pytest.mark.skipif(not shutil.which("rtl_433"), reason="rtl_433 is not installed (script/install soapy)")
-def test_rtl_433_decodes_what_a_recording_holds(tmp_path):
+def test_rtl_433_decodes_the_message_in_a_recording(tmp_path):
     level = np.tile(pulses(), 10)
     carrier = 16_000 * level * np.exp(2j * np.pi * 0.05 * np.arange(len(level)))
     noise = np.random.default_rng(1).normal(0, 60, (len(level), 2))

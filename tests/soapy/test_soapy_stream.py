@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Samples, times and losses of sim: through python3-soapysdr."""
+"""Samples, times and losses of sim:, with python3-soapysdr."""
 import numpy as np
 import pytest
 from soapy_radio import RX, SECOND, Receiver, SoapySDR, logged, radio, ramp
@@ -14,10 +14,10 @@ from SoapySDR import (
     SOAPY_SDR_WARNING,
 )
 
-FAST = "sim:?rate=0"  # as fast as it is taken, hence without times
+FAST = "sim:?rate=0"  # without a rate, and therefore without times
 
 
-def test_native_samples_are_those_of_the_device():
+def test_native_samples_are_unchanged():
     with radio(uri=FAST) as device, Receiver(device) as stream:
         assert np.array_equal(stream.take(1_000_001), ramp(0, 1_000_001))
 
@@ -44,7 +44,7 @@ def test_each_channel_has_its_own_buffer():
     assert np.array_equal(second.reshape(-1, 2), both[:, 2:])
 
 
-def test_a_real_converter_is_complex_for_programs_that_know_nothing_else():
+def test_a_real_converter_can_be_read_as_complex_samples():
     with radio(uri=FAST, format="ri16_le") as device:
         assert device.getStreamFormats(RX, 0) == ("S16", "F32", "S8", "CF32")
         with Receiver(device, "CF32") as stream:
@@ -53,7 +53,7 @@ def test_a_real_converter_is_complex_for_programs_that_know_nothing_else():
     assert np.array_equal(values[::2], real) and not values[1::2].any()
 
 
-def test_a_loss_is_an_overflow_once_and_is_logged():
+def test_a_loss_is_reported_as_one_overflow_and_logged():
     with radio(uri="sim:?rate=1M", drop_at="100k", drop="1000") as device, logged() as log:
         with Receiver(device) as stream:
             assert np.array_equal(stream.take(100_000), ramp(0, 100_000))
@@ -64,14 +64,14 @@ def test_a_loss_is_an_overflow_once_and_is_logged():
         "iiostream: 1000 samples lost after sample 100000 (counter)"]
 
 
-def test_times_advance_with_the_samples_and_jump_by_what_is_lost():
+def test_times_advance_with_the_samples_and_include_lost_ones():
     with radio(uri="sim:?rate=1M", drop_at="50k", drop="1000") as device, Receiver(device) as stream:
         begun = device.getHardwareTime()
         expected = None
         for _ in range(20):
             result, _ = stream.read(5000)
             if result.ret == SOAPY_SDR_OVERFLOW:
-                expected += 1_000_000  # a microsecond each
+                expected += 1_000_000  # one microsecond per sample
                 continue
             assert result.ret > 0 and result.flags & SOAPY_SDR_HAS_TIME
             assert expected is None or abs(result.timeNs - expected) <= 2
@@ -79,7 +79,7 @@ def test_times_advance_with_the_samples_and_jump_by_what_is_lost():
             expected = result.timeNs + result.ret * 1000
 
 
-def test_a_stream_that_is_to_begin_later_begins_with_that_sample():
+def test_a_stream_can_begin_at_a_given_time():
     with radio(uri="sim:?rate=1M") as device, Receiver(device, activate=False) as stream:
         at = device.getHardwareTime() + 50_000_000
         assert device.activateStream(stream.stream, SOAPY_SDR_HAS_TIME, at) == 0
@@ -91,7 +91,7 @@ def test_a_stream_that_is_to_begin_later_begins_with_that_sample():
         assert device.activateStream(stream.stream, SOAPY_SDR_HAS_TIME, at) == SOAPY_SDR_NOT_SUPPORTED
 
 
-def test_a_stream_ends_at_a_time_or_after_a_number_of_samples():
+def test_a_stream_can_end_at_a_time_or_after_a_number_of_samples():
     with radio(uri="sim:?rate=1M") as device, Receiver(device, activate=False) as stream:
         assert device.activateStream(stream.stream, 0, 0, 30_000) == 0
         assert len(stream.take(29_999)) == 2 * 29_999
@@ -108,7 +108,7 @@ def test_a_stream_ends_at_a_time_or_after_a_number_of_samples():
         assert result.ret == SOAPY_SDR_TIMEOUT and 20_000 <= got <= 21_000
 
 
-def test_reading_an_inactive_stream_takes_its_timeout():
+def test_reading_an_inactive_stream_times_out():
     with radio(uri="sim:") as device, Receiver(device, activate=False) as stream:
         assert stream.read(timeout=50_000)[0].ret == SOAPY_SDR_TIMEOUT
         device.activateStream(stream.stream)
@@ -117,7 +117,7 @@ def test_reading_an_inactive_stream_takes_its_timeout():
         assert stream.read(timeout=50_000)[0].ret == SOAPY_SDR_TIMEOUT
 
 
-def test_a_device_that_goes_away_is_an_error_that_is_logged():
+def test_unplugging_the_device_is_an_error_and_logged_once():
     with radio(uri="sim:?rate=4M", unplug_at="100k") as device, logged() as log, Receiver(device) as stream:
         while (result := stream.read()[0]).ret > 0:
             pass
@@ -136,9 +136,9 @@ def test_a_new_rate_takes_effect_while_the_stream_is_active():
         assert second.timeNs - first.timeNs == first.ret * 250
 
 
-def test_arguments_of_a_stream_are_checked_and_set_its_blocks():
+def test_arguments_of_a_stream_set_its_blocks_and_are_validated():
     with radio(uri=FAST) as device:
-        remotes = {"remote:mtu": "4096"}  # which SoapyRemote's server passes on
+        remotes = {"remote:mtu": "4096"}  # SoapyRemote's server passes this on
         with Receiver(device, bufflen="4096", buffers="4", **remotes) as stream:
             assert device.getStreamMTU(stream.stream) == 4096
             assert device.getNumDirectAccessBuffers(stream.stream) == 4

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Transmitting from python3-soapysdr into sinks that need no hardware."""
+"""Transmitting with python3-soapysdr to sinks that need no hardware."""
 import numpy as np
 import pytest
 from soapy_radio import RX, SECOND, TX, Receiver, Transmitter, radio, ramp
@@ -13,7 +13,7 @@ from SoapySDR import (
 from waiting import until
 
 
-def test_what_is_written_is_what_the_sink_gets(tmp_path):
+def test_the_sink_gets_all_written_samples(tmp_path):
     values = ramp(0, 300_001)
     with radio(tx=f"{tmp_path}/sent.ci16") as device:
         assert (device.getNumChannels(RX), device.getNumChannels(TX)) == (0, 1)
@@ -23,7 +23,7 @@ def test_what_is_written_is_what_the_sink_gets(tmp_path):
     assert np.array_equal(np.fromfile(tmp_path / "sent.ci16", "<i2"), values)
 
 
-def test_floats_stay_floats_for_a_sink_that_takes_both(tmp_path):
+def test_floats_are_not_converted_if_the_sink_accepts_floats(tmp_path):
     values = np.linspace(-1, 1, 20_000, dtype=np.float32)
     with radio(tx=f"{tmp_path}/sent.cf32") as device, Transmitter(device, "CF32") as stream:
         assert stream.put(values) == 10_000
@@ -37,7 +37,7 @@ def test_the_end_of_a_burst_is_sent_at_once(tmp_path):
         until(lambda: sent.stat().st_size == 4000, "the burst in the file")
 
 
-def test_a_full_sink_makes_the_program_wait_for_its_timeout():
+def test_writing_to_a_full_sink_times_out():
     with radio(tx="null:?stall_at=0&stall_for=2s", uri="sim:") as device:
         assert device.getFullDuplex(TX, 0)
         with Transmitter(device, buffers="4", bufflen="1024") as stream:
@@ -45,7 +45,7 @@ def test_a_full_sink_makes_the_program_wait_for_its_timeout():
     assert sent[:3] == [1024] * 3 and sent[-1] == SOAPY_SDR_TIMEOUT
 
 
-def test_an_activation_of_a_number_of_samples_takes_no_more(tmp_path):
+def test_an_activation_with_a_number_of_samples_accepts_no_more(tmp_path):
     with radio(tx=f"{tmp_path}/sent.ci16") as device, Transmitter(device, activate=False) as stream:
         assert stream.put(ramp(0, 10), timeout=1000) == SOAPY_SDR_TIMEOUT  # not active
         device.activateStream(stream.stream, SOAPY_SDR_END_BURST, 0, 1500)
@@ -55,7 +55,7 @@ def test_an_activation_of_a_number_of_samples_takes_no_more(tmp_path):
     assert np.array_equal(np.fromfile(tmp_path / "sent.ci16", "<i2"), ramp(0, 1500))
 
 
-def test_what_no_converter_can_do_is_not_supported():
+def test_timed_transmission_is_not_supported():
     with radio(tx="null:") as device, Transmitter(device, activate=False) as stream:
         now = device.getHardwareTime()
         assert device.activateStream(stream.stream, SOAPY_SDR_HAS_TIME, now) == SOAPY_SDR_NOT_SUPPORTED
@@ -74,8 +74,8 @@ def test_a_sink_that_fails_is_an_error(tmp_path):
         until(lambda: stream.put(ramp(0, 100_000), timeout=SECOND) == SOAPY_SDR_STREAM_ERROR, "the error")
 
 
-def test_both_directions_stream_at_once(tmp_path):
-    """A flowgraph that hands on what it receives."""
+def test_both_directions_can_stream_at_the_same_time(tmp_path):
+    """The program sends the samples that it receives."""
     with radio(uri="sim:?rate=2M", tx=f"{tmp_path}/sent.ci16") as device:
         with Receiver(device) as source, Transmitter(device) as sink:
             for _ in range(20):
