@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The converters' HDL cores as IIO backends, as mainline sees them: the way to their registers,
- * of which the simulator has one, 0x88. They live in this module because a front end holds
+ * The converters' HDL cores as IIO backends of mainline. They give access to the cores' registers,
+ * of which the simulator has one, 0x88. The backends are in this module because a front end holds
  * a reference to the module of its backend, and the simulator cannot hold one to itself.
  */
 #include <linux/module.h>

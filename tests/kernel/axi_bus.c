@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The bus between the kernel's AXI-DMAC driver and the simulated cores. It is a separate module
- * so that the driver depends on this and not on the simulator, which can then be unloaded and
- * loaded with other parameters while the driver stays.
+ * The bus between the kernel's AXI-DMAC driver and the simulated cores. It is a separate module so
+ * that the driver depends on it and not on the simulator. The simulator can then be unloaded, and
+ * loaded with other parameters, while the driver stays loaded.
  */
 #include <linux/dmaengine.h>
 #include <linux/io.h>
@@ -11,7 +11,7 @@
 
 #include "axi_bus.h"
 
-/* Real memory, as the driver's regmap in debugfs reads it directly. */
+/* This is real memory, because the driver's regmap in debugfs reads it directly. */
 static u8 axi_bus_memory[AXI_BUS_CORES][AXI_BUS_WINDOW] __aligned(AXI_BUS_WINDOW);
 static const struct axi_bus_ops *axi_bus_ops;
 

@@ -10,32 +10,32 @@ struct regmap;
 struct regmap_config;
 struct software_node;
 
-/* What is behind the bus while the simulator is loaded; called in any context. */
+/* The simulator's functions behind the bus. read() and write() are called in any context. */
 struct axi_bus_ops {
 	u32 (*read)(unsigned int core, unsigned int reg);
 	void (*write)(unsigned int core, unsigned int reg, u32 value);
 	int (*controller)(struct dma_device *dma);
-	/* A register of the converter's own core; may sleep. */
+	/* Accesses a register of the converter's core. May sleep. */
 	int (*core_reg)(unsigned int core, unsigned int reg, u32 value, u32 *read);
 };
 
 #define AXI_BUS_CORES	8
 #define AXI_BUS_WINDOW	4096
 
-/* The simulator's side: NULL takes it off the bus again. */
+/* For the simulator. NULL detaches it from the bus. */
 void axi_bus_attach(const struct axi_bus_ops *ops);
 
-/* The driver's side, see axi_dmac_shim.h. */
+/* For the AXI-DMAC driver, see axi_dmac_shim.h. */
 u32 axi_bus_read(const volatile void __iomem *address);
 void axi_bus_write(u32 value, volatile void __iomem *address);
 void __iomem *axi_bus_window(struct device *dev);
 int axi_bus_controller(struct dma_device *dma);
 
-/* The side of the drivers of the converters' cores, see axi_core_shim.h. */
+/* For the drivers of the converters' cores, see axi_core_shim.h. */
 struct regmap *axi_bus_regmap(struct device *dev, const struct regmap_config *config);
 const void *axi_bus_match_data(struct device *dev);
 
-/* The backends, see axi_backend.c. */
+/* For the backends, see axi_backend.c. */
 int axi_bus_core_reg(unsigned int core, unsigned int reg, u32 value, u32 *read);
 const struct software_node *axi_backend_node(unsigned int core);
 int axi_backend_init(void);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The way from the kernel's AXI-ADC and AXI-DAC drivers to the registers of the simulated cores,
- * see axi_core_shim.h.
+ * Passes register accesses of the kernel's AXI-ADC and AXI-DAC drivers to the simulated cores, see
+ * axi_core_shim.h.
  */
 #include <linux/mod_devicetable.h>
 #include <linux/module.h>
@@ -31,7 +31,7 @@ struct regmap *axi_bus_regmap(struct device *dev, const struct regmap_config *co
 }
 EXPORT_SYMBOL_GPL(axi_bus_regmap);
 
-/* The plain core is the first that each of the drivers supports. */
+/* The first entry of each driver's match table is the plain core. */
 const void *axi_bus_match_data(struct device *dev)
 {
 	return dev->driver->of_match_table->data;

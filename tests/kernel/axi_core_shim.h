@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Included by force before the kernel's own adi-axi-adc.c and adi-axi-dac.c, which stay as they
- * are: their registers are behind axi_bus_core.c instead of memory-mapped I/O, and without a
- * device tree nothing else could say which entry of their match table they are probed for.
+ * The build includes this file before the kernel's own adi-axi-adc.c and adi-axi-dac.c, which stay
+ * unmodified. It replaces memory-mapped I/O with axi_bus_core.c. Because there is no device tree,
+ * it also selects the match table entry for which each driver is probed.
  */
 #ifndef AXI_CORE_SHIM_H
 #define AXI_CORE_SHIM_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The AXI-DMAC cores as the kernel sees them: a platform device and an interrupt for each, and
- * a hint to the driver if a descriptor is to be refused.
+ * The AXI-DMAC cores as the kernel sees them: each has a platform device and an interrupt, and can
+ * refuse descriptors.
  */
 #include <linux/delay.h>
 #include <linux/dma-mapping.h>
@@ -16,7 +16,7 @@ static struct sim_core *sim_cores[AXI_BUS_CORES];
 static struct irq_domain *sim_irqs;
 static struct fwnode_handle *sim_irq_node;
 
-/* Delivers the interrupt as a level: as long as an unmasked bit is pending. */
+/* Delivers a level-triggered interrupt while an unmasked bit is pending. */
 void sim_core_interrupt(struct sim_core *core)
 {
 	unsigned int tries;
@@ -94,7 +94,10 @@ static void sim_issue_pending(struct dma_chan *chan)
 	core->client->submitted(core);
 }
 
-/* The driver has registered its DMA device: say whose it is, and wrap its callbacks. */
+/*
+ * Called when the driver has registered its DMA device. Assigns it to the core and wraps its
+ * callbacks.
+ */
 static int sim_core_controller(struct dma_device *dma)
 {
 	struct sim_core *core = sim_core_of(dma);
@@ -134,7 +137,10 @@ static const struct axi_bus_ops sim_bus_ops = {
 	.core_reg = sim_xflow_bus,
 };
 
-/* Forgets the blocks of an earlier enable; called before the new ones are prepared. */
+/*
+ * Resets the counts of prepared and started blocks. Called before the blocks of a new enable are
+ * prepared.
+ */
 void sim_core_restart(struct sim_core *core)
 {
 	core->prepared = 0;
@@ -174,9 +180,9 @@ int sim_core_add(struct sim_core *core, const char *slave_device, const char *sl
 }
 
 /*
- * The controller's device is taken away but its (small) object is never freed: DMABUF attachments
- * point to it without a reference, and the kernel keeps those of blocks that were enqueued on
- * a disabled or vanished buffer forever.
+ * The controller's device is unregistered, but its (small) object is never freed. DMABUF
+ * attachments point to it without a reference, and the kernel keeps the attachments of blocks that
+ * were enqueued on a disabled or removed buffer forever.
  */
 void sim_core_remove(struct sim_core *core)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The part of an AXI-DMAC core that moves data: walks the hardware descriptors, lets the converter
- * fill or read the memory, and completes a transfer when its last sample is due. The work is cut
- * into steps that never sleep, so that a thread can do it, or the register write itself.
+ * The part of an AXI-DMAC core that moves data. It walks the hardware descriptors, lets the
+ * converter fill or read the memory, and completes a transfer when its last sample is due. The
+ * work consists of steps that never sleep, so that either a thread or the register write itself
+ * can do it.
  */
 #include <linux/io.h>
 #include <linux/kthread.h>
@@ -12,9 +13,9 @@
 
 #define DESC_LAST	BIT(0)
 #define DESC_IRQ	BIT(1)
-#define BETWEEN_ROUNDS	20	/* us: other threads shall run, too, however fast samples are taken */
+#define BETWEEN_ROUNDS	20	/* us: lets other threads run, even at unlimited rate */
 
-struct sim_descriptor {			/* as the core reads it from memory */
+struct sim_descriptor {			/* layout in memory */
 	u32 flags;
 	u32 id;
 	u64 dest_address;
@@ -32,7 +33,7 @@ void sim_core_kick(struct sim_core *core)
 	wake_up(&core->wait);
 }
 
-/* A device that ends a packet early: the rest of the block stays as it was. */
+/* Simulates a device that ends a packet early. The rest of the block stays unchanged. */
 static void sim_engine_shorten(struct sim_core *core)
 {
 	if (core->begun++ != core->short_at || core->short_bytes >= core->left)
@@ -41,7 +42,7 @@ static void sim_engine_shorten(struct sim_core *core)
 	core->partial = core->left;
 }
 
-/* Takes up the next segment of the transfer in work; false: there is none. */
+/* Begins the next segment of the current transfer. Returns false if there is none. */
 static bool sim_engine_segment(struct sim_core *core)
 {
 	struct sim_descriptor *descriptor;
@@ -145,7 +146,7 @@ enum sim_step sim_engine_step(struct sim_core *core, ktime_t *until)
 	return step;
 }
 
-/* Zero latency: within the register write, as far as nothing has to be waited for. */
+/* Moves data without latency, within the register write, until it has to wait for something. */
 void sim_engine_inline(struct sim_core *core)
 {
 	ktime_t until;
@@ -154,7 +155,10 @@ void sim_engine_inline(struct sim_core *core)
 		;
 }
 
-/* In hard interrupt context; a second call while one runs makes that one go round again. */
+/*
+ * Called in hard interrupt context. A second call while one runs makes the first one repeat its
+ * work.
+ */
 void sim_engine_line(struct irq_work *work)
 {
 	struct sim_core *core = container_of(work, struct sim_core, irq_work);
@@ -170,11 +174,12 @@ void sim_engine_line(struct irq_work *work)
 }
 
 /*
- * The driver's handler reads and clears its status before it takes its lock; stopped and started
- * again in between, it takes the new transfer for the one that was done and frees its descriptor
- * under the core's feet. On hardware that gap is some nanoseconds wide, but a virtual CPU may be put
- * to sleep in it for milliseconds: the core waits for the handler before it lets itself be started. The
- * handler may do so, too, after a cyclic transfer.
+ * The driver's handler reads and clears its status before it takes its lock. If the core is
+ * stopped and started again in between, the handler mistakes the new transfer for the completed
+ * one and frees its descriptor while the core still uses it. On hardware this window is some
+ * nanoseconds wide, but a virtual CPU can be suspended in it for milliseconds. Therefore the core
+ * waits for the handler before it starts. The handler itself can also start the core, after a
+ * cyclic transfer.
  */
 void sim_engine_wait_for_handler(struct sim_core *core)
 {

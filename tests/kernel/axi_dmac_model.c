@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Registers and queue of ADI's AXI-DMAC core, version 4.5.a. Register accesses are plain calls
- * (axi_bus.c); the work is done by axi_dmac_engine.c, and axi_dmac_device.c shows it to the kernel.
+ * (axi_bus.c). axi_dmac_engine.c does the work, and axi_dmac_device.c makes the core visible to
+ * the kernel.
  */
 #include <linux/log2.h>
 
@@ -24,7 +25,7 @@
 #define REG_PARTIAL_LENGTH	0x44c
 #define REG_PARTIAL_ID		0x450
 #define REG_SG_ADDRESS		0x47c
-#define REG_DEST_ADDRESS_HIGH	0x490	/* Linux 7 probes here how wide addresses are */
+#define REG_DEST_ADDRESS_HIGH	0x490	/* Linux 7 detects the width of addresses here */
 #define REG_SRC_ADDRESS_HIGH	0x494
 #define REG_SG_ADDRESS_HIGH	0x4bc
 
@@ -59,7 +60,7 @@ u32 sim_core_read(struct sim_core *core, unsigned int reg)
 	case REG_START:
 		value = core->count == SIM_QUEUE;
 		break;
-	case REG_PARTIAL_ID:	/* takes the report */
+	case REG_PARTIAL_ID:	/* reading this register clears the report */
 		*sim_reg(core, REG_TRANSFER_DONE) &= ~DONE_PARTIAL;
 		fallthrough;
 	default:
@@ -70,7 +71,7 @@ u32 sim_core_read(struct sim_core *core, unsigned int reg)
 	return value;
 }
 
-/* Puts what the registers describe into the queue; the lock is held. */
+/* Puts the transfer that the registers describe into the queue. The lock is held. */
 static void sim_core_queue(struct sim_core *core)
 {
 	struct sim_transfer *transfer;
@@ -96,7 +97,7 @@ static void sim_core_queue(struct sim_core *core)
 		*sim_reg(core, REG_IRQ_PENDING) |= IRQ_QUEUED;
 }
 
-/* Once this returns, no memory of the aborted transfers is touched any more. */
+/* After this returns, the memory of the aborted transfers is not accessed any more. */
 static void sim_core_abort(struct sim_core *core)
 {
 	unsigned long flags;
@@ -149,7 +150,7 @@ static void sim_core_store(struct sim_core *core, unsigned int reg, u32 value)
 	*sim_reg(core, reg) = value;
 }
 
-/* Whether the interrupt line is up: an unmasked bit is pending. */
+/* Returns whether the interrupt line is active, which means that an unmasked bit is pending. */
 bool sim_core_asserts(struct sim_core *core)
 {
 	return *sim_reg(core, REG_IRQ_PENDING) & ~*sim_reg(core, REG_IRQ_MASK);
@@ -182,7 +183,10 @@ void sim_core_write(struct sim_core *core, unsigned int reg, u32 value)
 	sim_core_kick(core);
 }
 
-/* The transfer at the queue's head, NULL if there is none or if it may not start yet. */
+/*
+ * Returns the transfer at the head of the queue, or NULL if there is none or if it must not start
+ * yet.
+ */
 struct sim_transfer *sim_core_head(struct sim_core *core)
 {
 	struct sim_transfer *head = NULL;
@@ -196,8 +200,9 @@ struct sim_transfer *sim_core_head(struct sim_core *core)
 }
 
 /*
- * With scatter-gather the driver completes one descriptor for each interrupt, however many are done;
- * without, it looks at the done bits of the ids, of which there are enough for a few.
+ * With scatter-gather the driver completes one descriptor for each interrupt, even if several are
+ * done. Without it, the driver checks the done bits of the ids, which are sufficient for a few
+ * transfers.
  */
 bool sim_core_may_complete(struct sim_core *core)
 {
@@ -206,7 +211,7 @@ bool sim_core_may_complete(struct sim_core *core)
 	return core->unseen <= (core->sg ? 0 : SIM_UNSEEN - 1);
 }
 
-/* The head has been carried out, which was due at that time. */
+/* Completes the transfer at the head of the queue. `due` is the time at which it was due. */
 void sim_core_complete(struct sim_core *core, ktime_t due)
 {
 	unsigned long flags;
@@ -232,8 +237,9 @@ void sim_core_complete(struct sim_core *core, ktime_t due)
 }
 
 /*
- * The head has been carried out. Whether it begins again: if its last descriptor leads to the
- * first, or, without scatter-gather, as long as the register has the bit.
+ * Called when the transfer at the head of the queue is complete. Returns whether it repeats: with
+ * scatter-gather if its last descriptor points to the first one, otherwise while the register has
+ * the cyclic bit.
  */
 bool sim_core_repeats(struct sim_core *core)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Included by force before the kernel's own dma-axi-dmac.c, which stays as it is. After the real
- * kernel headers it puts the bus of axi_bus.c in the place of memory-mapped I/O, clocks and the
- * device tree, none of which the emulated machine has for this core.
+ * The build includes this file before the kernel's own dma-axi-dmac.c, which stays unmodified.
+ * After the real kernel headers, it replaces memory-mapped I/O, clocks and the device tree with
+ * the bus of axi_bus.c, because the emulated machine has none of them for this core.
  */
 #ifndef AXI_DMAC_SHIM_H
 #define AXI_DMAC_SHIM_H
@@ -23,7 +23,7 @@
 #define readl(address)				axi_bus_read(address)
 #define writel(value, address)			axi_bus_write(value, address)
 
-/* Linux 6.12 asks for the registers in the first way, 6.1 in the second. */
+/* Linux 6.12 maps the registers with the first function, and Linux 6.1 with the second one. */
 #define devm_platform_ioremap_resource(pdev, n)	axi_bus_window(&(pdev)->dev)
 #define devm_ioremap_resource(dev, res)		axi_bus_window(dev)
 

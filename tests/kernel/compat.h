@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where Linux 6.1, 6.12 and 7.3 differ in what the simulator uses. */
+/* Differences between Linux 6.1, 6.12 and 7.3 in the interfaces that the simulator uses. */
 #ifndef SIM_COMPAT_H
 #define SIM_COMPAT_H
 
@@ -25,7 +25,7 @@
 #include <linux/fpga/adi-axi-common.h>
 #endif
 
-/* Names of symbols' namespaces became strings. */
+/* The names of symbol namespaces are strings since Linux 6.13. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
 #define SIM_IMPORT_NS(name)	MODULE_IMPORT_NS(#name)
 #else
@@ -33,8 +33,8 @@
 #endif
 
 /*
- * Unregisters a device whose software node goes next. Its release, which looks at the node from 7.x on, may
- * come later: a link to the device is removed in a work item.
+ * Unregisters a device whose software node is removed next. The release function, which accesses
+ * the node since Linux 7.x, can run later, because a link to the device is removed in a work item.
  */
 static inline void sim_unregister_from_node(struct platform_device *pdev)
 {

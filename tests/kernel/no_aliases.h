@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Included before each file: leaves out the tables of supported devices, by which modules would be
- * loaded automatically. The lab loads its modules by name.
+ * The build includes this file before each source file. It leaves out the tables of supported
+ * devices, by which modules are loaded automatically. The lab loads its modules by name.
  */
 #include <linux/module.h>
 

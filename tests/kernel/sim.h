@@ -13,12 +13,12 @@
 #include "compat.h"
 #include "sim_core.h"
 
-#define SIM_NEVER		U64_MAX	/* a fault's position: not armed */
-#define SIM_MAX_CHANNELS	16	/* a board's; our own have four voltages and the counter */
+#define SIM_NEVER		U64_MAX	/* position of a fault that is off */
+#define SIM_MAX_CHANNELS	16	/* of a board; the simulator's own devices have five */
 #define SIM_VOLTAGES		4
 #define SIM_MAX_RATE		2000000000
 
-/* ---- sim_pattern.c: what the bytes of a stream are ---- */
+/* ---- sim_pattern.c: the bytes of a stream ---- */
 
 enum sim_pattern { SIM_RAMP, SIM_LANES, SIM_STAMP, SIM_NONE };
 
@@ -30,7 +30,7 @@ struct sim_element {
 	bool big_endian;
 	bool is_signed;
 	bool counter;			/* holds the scan counter, not a lane */
-	u64 lane;			/* what of the value never changes */
+	u64 lane;			/* the constant part of the value */
 };
 
 struct sim_layout {
@@ -39,8 +39,8 @@ struct sim_layout {
 	unsigned int scan_bytes;
 	unsigned int count;
 	struct sim_element elements[SIM_MAX_CHANNELS];
-	u64 stuck_low, stuck_high;	/* faults: bits of each 16-bit word that are always 0, 1 */
-	u64 repeat;			/* fault: the same bytes again and again; 0: off */
+	u64 stuck_low, stuck_high;	/* faults: bits of 16-bit words that are always 0, 1 */
+	u64 repeat;			/* fault: period of repeated bytes; 0: off */
 };
 
 int sim_pattern_parse(const char *name);
@@ -52,13 +52,13 @@ void sim_scan_make(const struct sim_layout *layout, u64 scan, u8 *out);
 void sim_fill_lanes(const struct sim_layout *layout, u8 *out, u64 position, size_t bytes);
 void sim_pattern_fill(const struct sim_layout *layout, void *memory, u64 position, size_t bytes);
 
-/* ---- sim_check.c: what a DAC plays ---- */
+/* ---- sim_check.c: checks the data that a DAC plays ---- */
 
 struct sim_check {
 	enum sim_pattern pattern;
 	u64 mismatches, gaps, repeats;	/* units: words of a ramp, scans of lanes */
 	u64 first_unit, first_expected, first_got;
-	s64 shift;			/* of the data against the unit's number */
+	s64 shift;			/* of the data relative to the number of the unit */
 	u8 part[SIM_MAX_CHANNELS * sizeof(u64)];
 	u8 expected[512];
 };
@@ -67,7 +67,7 @@ void sim_check_restart(struct sim_check *check, enum sim_pattern pattern);
 void sim_check(struct sim_check *check, const struct sim_layout *layout, const u8 *data,
 	       u64 position, size_t bytes);
 
-/* ---- sim_stream.c and sim_clock.c: the sample clock, the FIFO and what is lost ---- */
+/* ---- sim_stream.c and sim_clock.c: the sample clock, the FIFO and losses ---- */
 
 struct sim_gap {
 	u64 at;				/* absolute scan at which it begins */
@@ -81,7 +81,7 @@ struct sim_gap {
 
 /* The register shows a drop from the moment when the clock reaches its first scan. */
 struct sim_drop {
-	u64 begin, end;			/* the scans that vanished, and the first that did not */
+	u64 begin, end;			/* the first lost scan, and the first one after the loss */
 	bool shown;
 };
 
@@ -89,39 +89,39 @@ struct sim_faults {
 	u64 stall_at, stall_ms;		/* the core stops for a time */
 	u64 dead_at;			/* the core stops forever */
 	u64 drop_at, drop, drop_every;	/* scans vanish */
-	u64 drop_xflow;			/* and the register shows it */
+	u64 drop_xflow;			/* the register shows the drop */
 };
 
 struct sim_stream {
-	spinlock_t lock;		/* all below */
+	spinlock_t lock;		/* protects all members below */
 	bool tx;
 	bool running;
-	bool started;			/* a DAC: has had its first transfer */
+	bool started;			/* DAC: the first transfer has begun */
 	bool idle;			/* the core has nothing to work on */
 	unsigned int scan_bytes;
 	u64 fifo;			/* scans */
-	u64 rate;			/* scans per second, 0: as fast as taken */
+	u64 rate;			/* scans per second, 0: unlimited */
 	ktime_t clock_time;		/* at this time ... */
 	u64 clock_scans;		/* ... this many scans had been produced */
 	ktime_t busy_since;
-	u64 idle_scans;			/* the clock when the core went idle */
-	u64 position;			/* next byte, lost ones included */
+	u64 idle_scans;			/* value of the clock when the core became idle */
+	u64 position;			/* next byte, including lost ones */
 	u64 moved;			/* bytes delivered or played */
-	size_t quiet;			/* this many bytes until something happens, 0: unknown */
+	size_t quiet;			/* bytes until the next event, 0: unknown */
 	bool stalled;
 	ktime_t stalled_until;
 	struct sim_faults faults;
 
 	struct sim_gap pending[SIM_PENDING_GAPS];
 	unsigned int pending_first, pending_count;
-	struct sim_gap *gaps;		/* the true ones, as delivered */
+	struct sim_gap *gaps;		/* the true gaps, as delivered */
 	u64 gap_count;
 	u64 lost, lost_pending;		/* scans */
-	/* The same when the last block was complete: what a user can know. */
+	/* The same values when the last block was complete, which a user can observe. */
 	u64 moved_done, gaps_done, lost_done;
 	u64 underflows, underflow_scans;
 	u32 xflow;			/* register 0x88 */
-	struct sim_drop drops[SIM_PENDING_DROPS];	/* those that the register still has to show */
+	struct sim_drop drops[SIM_PENDING_DROPS];	/* not shown by the register yet */
 	unsigned int drop_count;
 };
 
@@ -144,45 +144,48 @@ u64 sim_stream_clock(struct sim_stream *stream);
 u64 sim_stream_room(struct sim_stream *stream);
 u32 sim_stream_xflow(struct sim_stream *stream, u32 clear);
 
-/* ---- sim_conv.c: an ADC or a DAC, its IIO device in sim_adc.c and sim_dac.c ---- */
+/* ---- sim_conv.c: an ADC or a DAC with its IIO device ---- */
 
 struct sim_open_file;
 struct sim_board_device;
 struct sim_chip;
 struct sim_converter;
 
-/* Who stands before a converter instead of an IIO device of the simulator's own. */
+/*
+ * Functions of a converter that the kernel's own drivers drive instead of an IIO device of the
+ * simulator.
+ */
 struct sim_front_end {
 	int (*plug)(struct sim_converter *conv);	/* sets pdev */
 	void (*unplug)(struct sim_converter *conv);
-	/* These with interrupts off: */
-	void (*enable)(struct sim_converter *conv, bool on);	/* the AXI-DMAC was */
-	bool (*ready)(struct sim_converter *conv);	/* samples come, or are taken, at all */
+	/* These functions are called with interrupts off. */
+	void (*enable)(struct sim_converter *conv, bool on);	/* the AXI-DMAC was switched */
+	bool (*ready)(struct sim_converter *conv);	/* whether samples can move */
 	void (*move)(struct sim_converter *conv, void *memory, u64 position, size_t bytes);
 };
 
 struct sim_converter {
 	const char *name;		/* of the IIO device and its platform device */
-	const char *slave_device;	/* which has the DMA channel; NULL: the same */
+	const char *slave_device;	/* device that has the DMA channel; NULL: `name` */
 	const struct sim_front_end *front_end;
 	struct sim_chip *chip;
 	const char *label;
-	struct sim_board_device *board;	/* of whose devices it is one, or NULL */
-	char platform_name[32];		/* of its platform device, if that is not `name` */
+	struct sim_board_device *board;	/* device of a board, or NULL */
+	char platform_name[32];		/* of its platform device, if it differs from `name` */
 	struct sim_core core;
 	struct sim_stream stream;
 	struct sim_layout layout;
 	struct sim_check check;
 	struct iio_chan_spec channels[SIM_MAX_CHANNELS];
 	unsigned int channel_count;
-	u64 nominal_rate;		/* what sampling_frequency reads */
+	u64 nominal_rate;		/* value of sampling_frequency */
 	struct mutex plug_lock;
 	struct platform_device *pdev;	/* NULL while unplugged */
 	enum { SIM_XFLOW_NONE, SIM_XFLOW_MAINLINE, SIM_XFLOW_ADI,
 	       SIM_XFLOW_SPI } xflow;
 	struct fwnode_handle *node;
 	u64 xflow_delay_ms, xflow_reads;
-	u64 xflow_clear;		/* each submitted block clears it */
+	u64 xflow_clear;		/* each submitted block clears the overflow bit */
 	u8 spi_file[0x1000];		/* a chip's registers */
 	u64 spi_writes;
 	struct sim_open_file *open_files;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The devices of a real board (parameter board=FILE): those with a DMA are converters as the
- * simulator's own, the others have a kfifo or no buffer. They come up in the board's order, so that
- * they get the numbers that they have there.
+ * The devices of a real board (parameter board=FILE). Devices with a DMA are converters like those
+ * of the simulator. The others have a kfifo or no buffer. They are registered in the order of the
+ * board, so that they get the same numbers.
  */
 #include <linux/kernel_read_file.h>
 #include <linux/log2.h>
@@ -26,7 +26,7 @@ struct sim_converter *sim_board_converter(unsigned int core)
 	return core < AXI_BUS_CORES ? sim_board_converters[core] : NULL;
 }
 
-/* Before the IIO device is registered; its info is taken over and added to. */
+/* Called before the IIO device is registered. Copies and extends its info. */
 void sim_board_dress(struct sim_board_device *device, struct iio_dev *indio_dev)
 {
 	device->info = *indio_dev->info;
@@ -83,7 +83,7 @@ static int sim_board_add_plain(struct sim_board_device *device)
 	return PTR_ERR_OR_ZERO(device->pdev);
 }
 
-/* A width that the cores can have; what the board says is its own. */
+/* Returns the alignment of the board's device if the cores support it, otherwise `align`. */
 static unsigned int sim_board_align(const struct sim_board_device *device, unsigned int align)
 {
 	return device->align >= 2 && device->align <= 16 && is_power_of_2(device->align) ?
@@ -131,7 +131,7 @@ static void sim_board_release(struct device *dev)
 	kfree(dev);
 }
 
-/* A device of the bus that is no IIO device, as iio_sysfs_trigger. */
+/* A device on the bus that is not an IIO device, such as iio_sysfs_trigger. */
 static int sim_board_add_bus(struct sim_board_device *device)
 {
 	struct device *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
@@ -217,7 +217,7 @@ int sim_board_init(const char *path)
 	list_for_each_entry(device, &sim_board_devices, list) {
 		ret = sim_board_add(device);
 		if (ret) {
-			pr_err("iios-sim: no %s (%d)\n", device->name ?: "device", ret);
+			pr_err("iios-sim: cannot add %s (%d)\n", device->name ?: "device", ret);
 			break;
 		}
 	}
@@ -238,7 +238,7 @@ static void sim_board_remove(struct sim_board_device *device)
 		sim_converter_exit(device->conv);
 }
 
-/* Also after a failed or an omitted init. */
+/* Can be called after a failed or omitted init too. */
 void sim_board_exit(void)
 {
 	struct sim_board_device *device;

@@ -10,16 +10,16 @@
 #include "sim.h"
 
 #define SIM_BOARD_MASKS		32
-#define SIM_BOARD_REGISTERS	256	/* of an SPI chip; its address is cut to them */
+#define SIM_BOARD_REGISTERS	256	/* of an SPI chip; addresses wrap at this number */
 
 struct sim_board_device;
 
-/* What an attribute shows. Several of them share it if the hardware has one clock for them. */
+/* The value of an attribute. Several attributes share it if the hardware has one clock for them. */
 struct sim_board_value {
 	struct list_head list;
-	const char *clock;		/* the clock's name, NULL if it is not one */
-	const char *error;		/* reads fail, as they did on the board */
-	const struct sim_board_attr *limits;	/* of a clock, wherever it is written */
+	const char *clock;		/* the clock's name, or NULL if the value is not a clock */
+	const char *error;		/* not NULL: reads fail, as they did on the board */
+	const struct sim_board_attr *limits;	/* of a clock, for all attributes that write it */
 	char *text;
 };
 
@@ -28,10 +28,10 @@ struct sim_board_attr {
 	struct device_attribute dev_attr;
 	struct sim_board_device *device;
 	struct sim_board_value *value;
-	const char *limits_name;	/* the attribute that has the values allowed */
+	const char *limits_name;	/* attribute with the allowed values */
 	const struct sim_board_attr *limits;
 	enum { SIM_BOARD_WHOLE, SIM_BOARD_DIVIDED, SIM_BOARD_CHOICE } clock;
-	char *guard_name;		/* FILE=VALUE:ERRNO: refused unless that attribute has it */
+	char *guard_name;		/* FILE=VALUE:ERRNO: condition for a write */
 	const struct sim_board_attr *guard;
 	const char *guard_text;
 	int guard_errno;
@@ -49,14 +49,14 @@ enum sim_board_kind { SIM_BOARD_PLAIN, SIM_BOARD_DMA, SIM_BOARD_FIFO, SIM_BOARD_
 
 struct sim_board_device {
 	struct list_head list;
-	const char *name;		/* NULL: it has none */
+	const char *name;		/* or NULL */
 	const char *label;
 	enum sim_board_kind kind;
 	bool output;
 	unsigned int number;
 	unsigned int align;
 	const char *clock;
-	u64 divider;			/* of the clock, by the core: 1 or 8 */
+	u64 divider;			/* divider of the clock in the core: 1 or 8 */
 	struct list_head attrs;
 	struct list_head debugs;
 	struct attribute_group group;
@@ -66,9 +66,9 @@ struct sim_board_device {
 	unsigned int channel_count;
 	unsigned long masks[SIM_BOARD_MASKS];
 	bool registers;			/* has direct_reg_access */
-	bool core;			/* ... which reaches the converter's core at 0x80000000 */
-	u32 version;			/* of that core */
-	bool plain_core;		/* ... at 0 too: there is no chip behind it */
+	bool core;			/* direct_reg_access reaches it at 0x80000000 */
+	u32 version;			/* of the core */
+	bool plain_core;		/* the core is at 0 too, because there is no chip */
 	u32 chip[SIM_BOARD_REGISTERS];
 	struct sim_converter *conv;
 	struct platform_device *pdev;
@@ -76,12 +76,12 @@ struct sim_board_device {
 	struct iio_trigger *trigger;
 };
 
-/* ---- sim_board.c, what sim.h does not say ---- */
+/* ---- sim_board.c: declarations that are not in sim.h ---- */
 
 extern struct list_head sim_board_devices;
 extern struct list_head sim_board_values;
 
-/* ---- sim_board_text.c: the description that script/lab/board.py makes ---- */
+/* ---- sim_board_text.c: parses the description that script/lab/board.py makes ---- */
 
 int sim_board_parse(char *text);
 void sim_board_forget(void);

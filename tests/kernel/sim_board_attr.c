@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The attributes of a board's devices: they show what the board showed, take what its drivers
- * take, and move together if the hardware has one clock.
+ * The attributes of a board's devices. They show the values of the board, accept the values that
+ * its drivers accept, and change together if the hardware has one clock.
  */
 #include <linux/math64.h>
 #include <linux/mutex.h>
@@ -11,9 +11,9 @@
 
 #include "sim_board.h"
 
-#define DIVIDER	8	/* that the cores have */
+#define DIVIDER	8	/* of the cores */
 
-static DEFINE_MUTEX(sim_board_lock);	/* every value's text */
+static DEFINE_MUTEX(sim_board_lock);	/* protects the texts of all values */
 
 int sim_board_value_set(struct sim_board_value *value, const char *text)
 {
@@ -26,7 +26,7 @@ int sim_board_value_set(struct sim_board_value *value, const char *text)
 	return 0;
 }
 
-/* For what has no limits. */
+/* Writes a value without limits. */
 int sim_board_value_write(struct sim_board_value *value, const char *text)
 {
 	int ret;
@@ -42,7 +42,7 @@ static u64 sim_board_integer(const char *text)
 	return simple_strtoull(text, NULL, 10);
 }
 
-/* The converter whose clock this is: the device's own before another's. */
+/* Returns the converter with this clock. The converter of `own` takes precedence over others. */
 static struct sim_converter *sim_board_clocked(const struct sim_board_value *value,
 					       const struct sim_board_device *own)
 {
@@ -62,7 +62,7 @@ static struct sim_converter *sim_board_clocked(const struct sim_board_value *val
 	return found;
 }
 
-/* What the board's description says of the device's clock, 0: nothing. */
+/* Returns the rate of the device by its clock in the board's description, or 0 if it has none. */
 u64 sim_board_rate(const struct sim_board_device *device)
 {
 	struct sim_board_value *value;
@@ -86,7 +86,10 @@ ssize_t sim_board_value_show(struct sim_board_value *value, char *out, size_t si
 	return length;
 }
 
-/* With the lock held. The simulator's own knob and parameter `rate` move the clock as well. */
+/*
+ * Called with the lock held. The knob and the parameter `rate` of the simulator also change the
+ * clock.
+ */
 static u64 sim_board_clock_now(const struct sim_board_attr *attr, bool *moved)
 {
 	const struct sim_converter *conv = sim_board_clocked(attr->value, attr->device);
@@ -142,7 +145,10 @@ static int sim_board_set_clock(struct sim_board_value *value, u64 rate)
 	return ret;
 }
 
-/* ADI's core divides the chip's clock by 1 or 8, whichever comes nearest; -EINVAL otherwise. */
+/*
+ * Sets the divider of ADI's core, which is 1 or 8. Returns -EINVAL if the divider that is nearest
+ * to the wanted rate is neither of them.
+ */
 static int sim_board_divide(struct sim_board_attr *attr, const char *wanted)
 {
 	bool moved;
@@ -205,7 +211,7 @@ static const struct sim_board_attr *sim_board_find(const struct sim_board_device
 	return NULL;
 }
 
-/* FILE=VALUE:ERRNO, or =:ERRNO: never written */
+/* Parses FILE=VALUE:ERRNO, or =:ERRNO for an attribute that cannot be written. */
 static int sim_board_guard(struct sim_board_device *device, struct sim_board_attr *attr)
 {
 	char *rest = attr->guard_name, *file = strsep(&rest, "="), *text = strsep(&rest, ":");
@@ -215,7 +221,7 @@ static int sim_board_guard(struct sim_board_device *device, struct sim_board_att
 	return text && rest ? kstrtoint(rest, 0, &attr->guard_errno) : -EINVAL;
 }
 
-/* The group of all attributes, and who belongs to whom. */
+/* Makes the group of all attributes, and connects each with its limits and guard. */
 int sim_board_attrs_make(struct sim_board_device *device)
 {
 	struct sim_board_attr *attr;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a board's devices have in debugfs: ADI's direct_reg_access, which reaches a converter's core
- * with bit 31 of the address set and an SPI chip otherwise, and the drivers' other files.
+ * The files of a board's devices in debugfs: ADI's direct_reg_access and other files of the
+ * drivers. direct_reg_access reaches a converter's core if bit 31 of the address is set, and an
+ * SPI chip otherwise.
  */
 #include <linux/debugfs.h>
 #include <linux/mutex.h>
@@ -12,7 +13,7 @@
 #include "sim_board.h"
 
 #define CORE	BIT(31)
-#define WINDOW	0xffff			/* of the core's addresses */
+#define WINDOW	0xffff			/* mask of the core's addresses */
 
 static int sim_board_core_reg(struct sim_board_device *device, unsigned int reg,
 			      unsigned int value, unsigned int *read)
@@ -35,7 +36,7 @@ int sim_board_reg(struct iio_dev *indio_dev, unsigned int reg, unsigned int valu
 			return -EINVAL;
 		return sim_board_core_reg(device, reg & WINDOW, value, read);
 	}
-	/* An SPI chip has fewer address lines than the number has bits. */
+	/* An SPI chip has fewer address bits than the number. */
 	chip = &device->chip[reg % SIM_BOARD_REGISTERS];
 	if (read)
 		*read = READ_ONCE(*chip);
@@ -83,14 +84,14 @@ static const struct file_operations sim_board_debug_ops = {
 	.write = sim_board_debug_write,
 };
 
-/* After the IIO device was registered, whose folder the kernel removes. */
+/* Called after the IIO device was registered. The kernel removes its folder. */
 void sim_board_debug_add(struct sim_board_device *device, struct iio_dev *indio_dev)
 {
 	struct dentry *dir = iio_get_debugfs_dentry(indio_dev);
 	struct sim_board_debug *debug;
 
 	if (!device->registers || IS_ERR_OR_NULL(dir))
-		return; /* the kernel makes no folder then */
+		return; /* the kernel makes no folder in this case */
 	list_for_each_entry(debug, &device->debugs, list)
 		debugfs_create_file(debug->name, 0644, dir, debug, &sim_board_debug_ops);
 }

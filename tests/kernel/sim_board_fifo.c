@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A board's slow converters, without DMA: a timer fills the kernel's software FIFO (kfifo), which
- * takes no DMABUFs, or empties it. They show lanes, and the time if they have a timestamp.
+ * The slow converters of a board, without DMA. A timer fills or empties the kernel's software FIFO
+ * (kfifo), which does not support DMABUFs. Their pattern is lanes, with the time if they have a
+ * timestamp.
  */
 #include <linux/math64.h>
 #include <linux/module.h>
@@ -34,7 +35,7 @@ static bool sim_board_fifo_scan(struct sim_board_fifo *fifo)
 	if (fifo->device->output)
 		return !iio_pop_from_buffer(fifo->indio_dev->buffer, scan);
 	sim_scan_make(&fifo->layout, fifo->moved, scan);
-	/* The timestamp is no part of the layout: the IIO core appends it if it is enabled. */
+	/* The timestamp is not part of the layout. The IIO core appends it if it is enabled. */
 	iio_push_to_buffers_with_timestamp(fifo->indio_dev, scan, iio_get_time_ns(fifo->indio_dev));
 	return true;
 }
@@ -47,7 +48,7 @@ static void sim_board_fifo_work(struct work_struct *work)
 
 	while (fifo->moved < due && sim_board_fifo_scan(fifo))
 		fifo->moved++;
-	fifo->moved = due;		/* what an output had nothing for has passed, too */
+	fifo->moved = due;		/* an output skips scans without data */
 	schedule_delayed_work(&fifo->work, msecs_to_jiffies(PERIOD_MS));
 }
 

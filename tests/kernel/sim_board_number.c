@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which values an attribute takes: numbers in the unit and with the decimals that it shows, within
- * the limits that the attribute beside it names ("[min step max]" or a list), else any text.
+ * Checks the values that are written to an attribute. An attribute that shows a number accepts
+ * numbers with the same unit and decimals, within the limits of another attribute ("[min step
+ * max]" or a list). Others accept any text.
  */
 #include <linux/ctype.h>
 #include <linux/kernel.h>
@@ -15,10 +16,10 @@
 struct sim_number {
 	s64 value;			/* in units of the last decimal */
 	unsigned int decimals;
-	const char *rest;		/* what follows it */
+	const char *rest;		/* text after the number */
 };
 
-/* Reads this many decimals, cuts off further ones; -EINVAL if there is no number. */
+/* Reads a number and truncates it to the given decimals. Returns -EINVAL if there is no number. */
 static int sim_number_read(const char *text, unsigned int decimals, struct sim_number *number)
 {
 	bool negative = *text == '-', digits = false;
@@ -45,7 +46,7 @@ static int sim_number_read(const char *text, unsigned int decimals, struct sim_n
 	return digits ? 0 : -EINVAL;
 }
 
-/* Nothing, or a unit: " dB". */
+/* Returns whether the text is empty or a unit, such as " dB". */
 static bool sim_is_unit(const char *text)
 {
 	if (!*text)
@@ -78,7 +79,10 @@ static int sim_number_print(const struct sim_number *number, unsigned int decima
 			 magnitude - div64_u64(magnitude, power) * power, unit);
 }
 
-/* "[min step max]": rounded to the nearest step, as drivers do; -EINVAL outside. */
+/*
+ * Applies the limits "[min step max]". Rounds to the nearest step, like drivers do. Returns
+ * -EINVAL outside of the limits.
+ */
 static int sim_number_range(struct sim_number *number, const char *limits, unsigned int decimals)
 {
 	struct sim_number min, step, max;
@@ -87,7 +91,7 @@ static int sim_number_range(struct sim_number *number, const char *limits, unsig
 	if (sim_number_read(limits + 1, decimals, &min) || *min.rest != ' ' ||
 	    sim_number_read(min.rest + 1, decimals, &step) || *step.rest != ' ' ||
 	    sim_number_read(step.rest + 1, decimals, &max))
-		return 0; /* no limits that we understand */
+		return 0; /* the limits have another syntax */
 	if (number->value < min.value || number->value > max.value)
 		return -EINVAL;
 	if (step.value > 1) {
@@ -97,7 +101,7 @@ static int sim_number_range(struct sim_number *number, const char *limits, unsig
 	return 0;
 }
 
-/* A word of the list, equal as text or as a number. */
+/* Finds a word of the list that is equal as text or as a number. */
 static int sim_word_of(const char *limits, const char *wanted, char *out, size_t size)
 {
 	struct sim_number number, other;
@@ -135,7 +139,10 @@ static unsigned int sim_decimals_of(const char *text)
 	return min_t(unsigned int, most, MAX_DECIMALS);
 }
 
-/* What an attribute that shows OLD shows after WANTED was written, or an error. */
+/*
+ * Sets `out` to the new text of an attribute with the text `old` after a write of `wanted`, or
+ * returns an error.
+ */
 int sim_board_fit(const char *old, const char *limits, const char *wanted, char *out, size_t size)
 {
 	bool range = limits && *limits == '[';

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reads a board's description, which script/lab/board.py makes of a libiio context: lines of words
- * with tabs between them. A "device" line begins a device, the others belong to the latest one.
+ * Reads the description of a board, which script/lab/board.py makes from a libiio context. It
+ * consists of lines of words that are separated by tabs. A "device" line begins a device, and the
+ * following lines belong to it.
  */
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -18,7 +19,7 @@ static struct sim_board_device *sim_board_last(void)
 	return list_last_entry(&sim_board_devices, struct sim_board_device, list);
 }
 
-/* The next word; "-" means none. */
+/* Returns the next word. "-" means none. */
 static char *sim_board_word(char **line)
 {
 	char *word = strsep(line, "\t");
@@ -62,7 +63,7 @@ static int sim_board_device_line(char *line)
 	return 0;
 }
 
-/* The number that follows in a channel's name, and what else is in it. */
+/* Reads the type, the numbers, the modifier and the extended name of a channel. */
 static int sim_board_channel_name(struct iio_chan_spec *chan, char **line)
 {
 	unsigned int type, modifier;
@@ -118,7 +119,7 @@ static int sim_board_scan_line(struct sim_board_device *device, char *line)
 	return 0;
 }
 
-/* masks MASK...: the only subsets of the channels that the driver takes */
+/* masks MASK...: the only subsets of the channels that the driver accepts */
 static int sim_board_masks_line(struct sim_board_device *device, char *line)
 {
 	unsigned int count = 0, mask;
@@ -131,7 +132,7 @@ static int sim_board_masks_line(struct sim_board_device *device, char *line)
 	return 0;
 }
 
-/* Values of one clock are one. */
+/* Returns one value for all attributes of the same clock. */
 static struct sim_board_value *sim_board_value_make(const char *clock, bool error, const char *text)
 {
 	struct sim_board_value *value;
@@ -149,7 +150,7 @@ static struct sim_board_value *sim_board_value_make(const char *clock, bool erro
 	return sim_board_value_set(value, text) ? NULL : value;
 }
 
-/* NAME, or NAME/DIVIDER if the device's core divides it, or NAME/list for what it can choose. */
+/* NAME, NAME/DIVIDER if the device's core divides the clock, or NAME/list for the list of rates. */
 static const char *sim_board_clock_word(struct sim_board_attr *attr, char *word)
 {
 	const char *name = word ? strsep(&word, "/") : NULL;
@@ -161,7 +162,7 @@ static const char *sim_board_clock_word(struct sim_board_attr *attr, char *word)
 	return name;
 }
 
-/* attr FILE MODE LIMITS CLOCK GUARD ok|error VALUE; of a clock, the value before it is divided */
+/* attr FILE MODE LIMITS CLOCK GUARD ok|error VALUE. The value of a clock is the undivided one. */
 static int sim_board_attr_line(struct sim_board_device *device, char *line)
 {
 	struct sim_board_attr *attr = kzalloc(sizeof(*attr), GFP_KERNEL);
@@ -204,7 +205,7 @@ static int sim_board_debug_line(struct sim_board_device *device, char *line)
 	return debug->name && debug->value ? 0 : -EINVAL;
 }
 
-/* registers ZERO VERSION: what register 0 reads, and the core's version if there is a core */
+/* registers ZERO VERSION: value of register 0, and version of the core if there is one */
 static int sim_board_registers_line(struct sim_board_device *device, char *line)
 {
 	unsigned int zero, i;
@@ -250,7 +251,7 @@ static int sim_board_line(char *line)
 	return -EINVAL;
 }
 
-/* The text stays in use until sim_board_forget(). */
+/* The text is used until sim_board_forget() is called. */
 int sim_board_parse(char *text)
 {
 	unsigned int number = 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The IIO channels of a converter: four voltages, I and Q of two, in one of several scan types,
- * and for an ADC a counter.
+ * The IIO channels of a converter: four voltages, which are I and Q of two signals, in one of
+ * several scan types. An ADC can also have a counter.
  */
 #include <linux/string.h>
 

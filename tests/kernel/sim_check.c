@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Checks what a DAC plays against the ramp or the lanes pattern: unit by unit, a unit being a
- * 64-bit word of the ramp or a scan of the lanes. After a jump the check continues from where the
- * data continued, so that one loss is one gap and not a mismatch forever.
+ * Checks the data that a DAC plays against the ramp or the lanes pattern, unit by unit. A unit is
+ * a 64-bit word of the ramp or a scan of the lanes. After a jump the check continues at the new
+ * position, so that one loss is one gap and not a permanent mismatch.
  */
 #include <linux/math64.h>
 #include <linux/string.h>
@@ -60,7 +60,7 @@ static u64 sim_element_get(const struct sim_element *e, const u8 *scan)
 	return value;
 }
 
-/* How far the counter in the scan's first element is ahead of (or behind) the expected one. */
+/* Returns the difference between the counter in the scan's first element and the expected one. */
 static s64 sim_lanes_jump(const struct sim_layout *layout, u64 counter, const u8 *scan)
 {
 	const struct sim_element *e = &layout->elements[0];
@@ -102,7 +102,7 @@ static void sim_check_unit(struct sim_check *check, const struct sim_layout *lay
 		sim_check_scan(check, layout, unit, data);
 }
 
-/* Checks one unit or, if they are as expected, several at once. */
+/* Checks one unit, or several at once if they are correct. */
 static size_t sim_check_some(struct sim_check *check, const struct sim_layout *layout, u64 unit,
 			     const u8 *data, size_t units)
 {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The AXI-ADC or AXI-DAC core of a converter that the kernel's own drivers drive, and which chips
- * there are. Nothing notifies the simulator that a buffer is enabled: the core sees its channels
- * switched on and off, and the AXI-DMAC behind it.
+ * The AXI-ADC or AXI-DAC core of a converter that the kernel's own drivers drive, and the list of
+ * supported chips. Nothing notifies the simulator that a buffer is enabled. The core only detects
+ * that its channels and the AXI-DMAC are switched on and off.
  */
 #include <linux/delay.h>
 #include <linux/slab.h>
 
 #include "sim_chip.h"
 
-#define EYE_FIRST	3		/* the taps at which the data is good */
+#define EYE_FIRST	3		/* taps at which the data are correct */
 #define EYE_LAST	20
 #define TAPS		0x1f
 
@@ -50,7 +50,7 @@ bool sim_chip_known(const char *name)
 	return sim_chip_find(name);
 }
 
-/* Whether the samples that arrive are those that were sent. */
+/* Returns whether the received samples are equal to those that the chip sends. */
 bool sim_chip_in_eye(struct sim_chip *chip)
 {
 	unsigned int lane, tap;
@@ -69,7 +69,7 @@ bool sim_chip_in_eye(struct sim_chip *chip)
 	return true;
 }
 
-/* The monitor of the pseudo-random sequences. */
+/* Returns whether the monitor of the pseudo-random sequences is in sync. */
 static bool sim_chip_in_sync(struct sim_chip *chip, unsigned int c)
 {
 	u32 select = *sim_chip_reg(chip, CORE_CHAN_CTRL_3(c)) & CHAN_PN_SEL;
@@ -79,8 +79,9 @@ static bool sim_chip_in_sync(struct sim_chip *chip, unsigned int c)
 }
 
 /*
- * The channels that the core puts out. A single one continues whether it is enabled or not: in
- * ADI's design for ad9467 its samples are always valid. Several are packed as they are enabled.
+ * Returns the channels in the core's output. A single channel is always in the output, because its
+ * samples are always valid in ADI's design for ad9467. If the core has several channels, the
+ * enabled ones are packed.
  */
 static unsigned long sim_chip_mask(struct sim_chip *chip)
 {
@@ -97,7 +98,7 @@ static unsigned long sim_chip_mask(struct sim_chip *chip)
 	return mask;
 }
 
-/* An AXI-DMAC that is off refuses every sample, and the core takes that for overflow. */
+/* An AXI-DMAC that is off refuses every sample, which the core reports as an overflow. */
 static u32 sim_chip_xflow(struct sim_chip *chip, u32 clear)
 {
 	struct sim_stream *stream = &chip->conv->stream;
@@ -147,7 +148,7 @@ int sim_chip_core_reg(struct sim_converter *conv, unsigned int reg, u32 value, u
 	return 0;
 }
 
-/* The AXI-DMAC was switched on or off; with interrupts off. */
+/* Called with interrupts off when the AXI-DMAC is switched on or off. */
 void sim_chip_enable(struct sim_converter *conv, bool on)
 {
 	unsigned long mask = sim_chip_mask(conv->chip);
@@ -158,7 +159,7 @@ void sim_chip_enable(struct sim_converter *conv, bool on)
 		sim_core_restart(&conv->core);
 		return;
 	}
-	if (!mask)		/* silent: what the samples would look like is open */
+	if (!mask)		/* the output is off, so any layout will do */
 		mask = BIT(0);
 	for_each_set_bit(c, &mask, SIM_CHIP_CHANNELS)
 		conv->chip->active[count++] = c;
@@ -167,8 +168,8 @@ void sim_chip_enable(struct sim_converter *conv, bool on)
 	sim_check_restart(&conv->check, conv->layout.pattern);
 	conv->core.chunk = sim_pattern_chunk(conv->layout.pattern);
 	if (!conv->core.tx) {
-		WRITE_ONCE(conv->stream.idle, false);	/* the first transfer comes at once */
-		WRITE_ONCE(conv->stream.xflow, SIM_OVERFLOW);	/* of before, until cleared */
+		WRITE_ONCE(conv->stream.idle, false);	/* the first transfer follows at once */
+		WRITE_ONCE(conv->stream.xflow, SIM_OVERFLOW);	/* until it is cleared */
 	}
 	sim_stream_run(&conv->stream);
 }

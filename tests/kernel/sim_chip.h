@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A converter chip and its AXI-ADC or AXI-DAC core behind the kernel's own drivers: sim_chip.c has
- * the core's registers, sim_chip_spi.c the chip's, sim_chip_data.c the samples between them, and
- * sim_chip_plug.c the devices that the drivers are bound to.
+ * A converter chip and its AXI-ADC or AXI-DAC core, driven by the kernel's own drivers. sim_chip.c
+ * has the registers of the core, sim_chip_spi.c has the registers of the chip, sim_chip_data.c
+ * makes the samples, and sim_chip_plug.c has the devices to which the drivers are bound.
  */
 #ifndef SIM_CHIP_H
 #define SIM_CHIP_H
 
 #include "sim.h"
 
-#define SIM_CHIP_CORE		3	/* which AXI-DMAC, and the core's platform device's number */
+#define SIM_CHIP_CORE		3	/* number of the AXI-DMAC and the core's device */
 #define SIM_CHIP_CHANNELS	2
 #define SIM_CHIP_SPI_REGS	256
-#define SIM_CHIP_FRONT_END	"iios-chip"	/* its node, so its SPI device is "spi-" that */
+#define SIM_CHIP_FRONT_END	"iios-chip"	/* node; the SPI device is "spi-" plus this */
 
-/* Registers of the chip, as ADI's AN-877 has them. */
+/* Registers of the chip, as defined in ADI's AN-877. */
 #define CHIP_CHANNEL_INDEX	0x05
 #define CHIP_TEST_IO		0x0d
 #define CHIP_OUTPUT_MODE	0x14
@@ -47,7 +47,7 @@
 #define  CHAN_ENABLE		BIT(0)
 #define CORE_CHAN_STATUS(c)	(0x404 + (c) * 0x40)
 #define  CHAN_OUT_OF_SYNC	(BIT(1) | BIT(2))
-#define CORE_CHAN_CTRL_3(c)	(0x418 + (c) * 0x40)	/* of a DAC: CTRL_7 */
+#define CORE_CHAN_CTRL_3(c)	(0x418 + (c) * 0x40)	/* CTRL_7 of a DAC */
 #define  CHAN_PN_SEL		GENMASK(19, 16)
 #define  CHAN_PN23		BIT(16)
 #define  CHAN_DATA_SEL		GENMASK(3, 0)
@@ -62,13 +62,13 @@ struct spi_device;
 
 struct sim_chip_kind {
 	const char *name;
-	const char *driver;		/* of the core, and its device's name */
-	const char *clock;		/* what the chip's driver calls it */
+	const char *driver;		/* driver of the core, and name of its device */
+	const char *clock;		/* name in the chip's driver */
 	bool tx;
 	u8 header;			/* bytes before the data on SPI */
 	u8 id_reg, id;
 	u8 channels, realbits;
-	u8 lanes;			/* whose delays the core sets; 0: the chip has one of its own */
+	u8 lanes;			/* delays in the core; 0: one delay in the chip */
 	u32 version;
 	u32 rate;
 };
@@ -79,9 +79,9 @@ struct sim_chip {
 	char core_device[32];
 	u8 spi_regs[SIM_CHIP_SPI_REGS];
 	u8 test[SIM_CHIP_CHANNELS];
-	u32 *regs;			/* the core's */
-	u8 active[SIM_CHIP_CHANNELS];	/* the channels that are in the stream, in order */
-	bool silent;			/* the core puts nothing out */
+	u32 *regs;			/* registers of the core */
+	u8 active[SIM_CHIP_CHANNELS];	/* channels in the stream, in order */
+	bool silent;			/* the core has no output */
 
 	struct platform_device *spi_pdev;
 	struct spi_controller *spi_host;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What goes between a chip and the memory: the stream's pattern in place of a signal, or one of
- * the chip's test modes; and what a DAC's core lets through.
+ * The samples between a chip and the memory. An ADC sends the pattern of the stream in place of a
+ * signal, or one of the chip's test modes. The core of a DAC passes samples on, depending on its
+ * data source.
  */
 #include <linux/bitops.h>
 
 #include "sim_chip.h"
 
-/* The word that the chip sends: as its data sheet's table of test modes has it. */
+/* Returns the word that the chip sends in a test mode, by the table in its data sheet. */
 static u16 sim_test_code(struct sim_chip *chip, u8 test, u64 scan)
 {
 	unsigned int bits = chip->kind->realbits;
@@ -27,12 +28,12 @@ static u16 sim_test_code(struct sim_chip *chip, u8 test, u64 scan)
 		return scan & 1 ? 0 : ones;
 	case TEST_RAMP:
 		return scan & ones;
-	default:	/* the others' words are not modelled */
+	default:	/* other modes are not modeled */
 		return 0;
 	}
 }
 
-/* The same as the core hands it on. */
+/* Returns the same word in the format that the core outputs. */
 static u16 sim_test_word(struct sim_chip *chip, unsigned int c, u64 scan)
 {
 	unsigned int bits = chip->kind->realbits;
@@ -56,7 +57,10 @@ static bool sim_chip_tests(struct sim_chip *chip)
 	return false;
 }
 
-/* Channel by channel: one may be under test while the other's pattern continues. */
+/*
+ * Each channel has its own test mode. One can be in a test mode while the pattern of the other
+ * continues.
+ */
 static void sim_chip_overlay(struct sim_chip *chip, u8 *out, u64 position, size_t bytes)
 {
 	unsigned int count = chip->conv->layout.count, i;
@@ -77,7 +81,7 @@ static void sim_chip_overlay(struct sim_chip *chip, u8 *out, u64 position, size_
 static void sim_chip_receive(struct sim_converter *conv, u8 *out, u64 position, size_t bytes)
 {
 	if (!sim_chip_in_eye(conv->chip)) {
-		memset(out, 0xa5, bytes);	/* not what was sent */
+		memset(out, 0xa5, bytes);	/* differs from the data that were sent */
 		return;
 	}
 	sim_pattern_fill(&conv->layout, out, position, bytes);
@@ -94,5 +98,5 @@ void sim_chip_move(struct sim_converter *conv, void *memory, u64 position, size_
 	else if (select == CHAN_DATA_DMA)
 		sim_check(&conv->check, &conv->layout, memory, position, bytes);
 	else
-		conv->check.mismatches++;	/* taken, but the core plays its own tone */
+		conv->check.mismatches++;	/* accepted, but the core plays its own tone */
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The devices that the kernel's drivers are bound to: the core's platform device, the chip on SPI,
- * which finds the core by a software node, and the sample clock, which both find by their names.
+ * The devices to which the kernel's drivers are bound: the platform device of the core, the chip
+ * on SPI, and the sample clock. The chip finds the core by a software node, and both find the
+ * clock by their names.
  */
 #include <linux/clk-provider.h>
 #include <linux/clkdev.h>
@@ -38,7 +39,7 @@ static unsigned long sim_clk_recalc_rate(struct clk_hw *hw, unsigned long parent
 
 static int sim_clk_determine_rate(struct clk_hw *hw, struct clk_rate_request *request)
 {
-	return 0;	/* any will do */
+	return 0;	/* any rate is accepted */
 }
 
 static int sim_clk_set_rate(struct clk_hw *hw, unsigned long rate, unsigned long parent)
@@ -57,7 +58,7 @@ int sim_chip_clk_add(struct sim_chip *chip)
 	static const struct clk_init_data init = {
 		.name = "iios-chip-clk",
 		.ops = &sim_clk_ops,
-		.flags = CLK_GET_RATE_NOCACHE,	/* the knob "rate" changes it, too */
+		.flags = CLK_GET_RATE_NOCACHE,	/* the knob "rate" changes it too */
 	};
 	struct sim_chip_clk *clk = kzalloc(sizeof(*clk), GFP_KERNEL);
 	int ret;
@@ -110,7 +111,7 @@ int sim_chip_plug(struct sim_converter *conv)
 	if (!ret)
 		ret = sim_chip_spi_add(chip, &sim_chip_node);
 	if (ret) {
-		pr_err("iios-sim: %s: its driver does not take it: %d\n", conv->name, ret);
+		pr_err("iios-sim: %s: its driver is not bound: %d\n", conv->name, ret);
 		sim_chip_unplug(conv);
 	}
 	return ret;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The chip's registers, and the SPI controller that it hangs on. The header is a byte or two long,
- * its top bit says whether the bytes after it are read or written.
+ * The registers of the chip, and its SPI controller. A message has a header of one or two bytes.
+ * The top bit of the header is set if the following bytes are read, and clear if they are written.
  */
 #include <linux/platform_device.h>
 #include <linux/spi/spi.h>
 
 #include "sim_chip.h"
 
-#define CHIP_TRANSFER		0xff	/* clears itself when the registers have been taken over */
+#define CHIP_TRANSFER		0xff	/* clears itself when the registers have been applied */
 
 #define DAC_MODE		0x00
 #define  DAC_RESET		BIT(5)

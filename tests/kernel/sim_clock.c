@@ -7,7 +7,7 @@
 
 #include "sim.h"
 
-/* Before the buffer's blocks are submitted; the clock does not run yet. */
+/* Called before the blocks of the buffer are submitted. The clock does not run yet. */
 void sim_stream_prepare(struct sim_stream *s, unsigned int scan_bytes)
 {
 	unsigned long flags;
@@ -26,7 +26,7 @@ void sim_stream_prepare(struct sim_stream *s, unsigned int scan_bytes)
 	s->lost_done = 0;
 	s->underflows = 0;
 	s->underflow_scans = 0;
-	s->xflow &= SIM_OVERFLOW;	/* as the core's: it is there until it is cleared */
+	s->xflow &= SIM_OVERFLOW;	/* as in the core, this bit stays set until it is cleared */
 	s->drop_count = 0;
 	s->stalled = false;
 	s->started = false;
@@ -34,7 +34,7 @@ void sim_stream_prepare(struct sim_stream *s, unsigned int scan_bytes)
 	spin_unlock_irqrestore(&s->lock, flags);
 }
 
-/* The converter is on: position 0 is now. */
+/* Switches the converter on. Position 0 is at the current time. */
 void sim_stream_run(struct sim_stream *s)
 {
 	unsigned long flags;
@@ -58,7 +58,7 @@ void sim_stream_halt(struct sim_stream *s)
 	spin_unlock_irqrestore(&s->lock, flags);
 }
 
-/* A block is complete: its samples, and the losses between them, are delivered. */
+/* Called when a block is complete. Its samples and losses then count as delivered. */
 void sim_stream_done(struct sim_stream *s)
 {
 	unsigned long flags;
@@ -70,7 +70,7 @@ void sim_stream_done(struct sim_stream *s)
 	spin_unlock_irqrestore(&s->lock, flags);
 }
 
-/* Scans produced or played since the start, lost ones included. */
+/* Returns the scans that were produced or played since the start, including lost ones. */
 static u64 sim_clock(struct sim_stream *s)
 {
 	if (!s->scan_bytes)
@@ -105,7 +105,7 @@ void sim_stream_set_rate(struct sim_stream *s, u64 rate)
 	spin_unlock_irqrestore(&s->lock, flags);
 }
 
-/* The rate that the attribute shows; the clock follows if there is one. */
+/* Sets the rate that the attribute shows, and the rate of the clock if it has one. */
 int sim_converter_set_rate(struct sim_converter *conv, u64 rate)
 {
 	if (!rate || rate > SIM_MAX_RATE)
@@ -117,7 +117,7 @@ int sim_converter_set_rate(struct sim_converter *conv, u64 rate)
 	return 0;
 }
 
-/* The clock itself: 0 is as fast as the samples are taken. */
+/* Sets the rate of the clock itself. 0 means that samples are produced at unlimited rate. */
 int sim_converter_set_clock(struct sim_converter *conv, u64 rate)
 {
 	if (rate > SIM_MAX_RATE)
@@ -129,7 +129,9 @@ int sim_converter_set_clock(struct sim_converter *conv, u64 rate)
 	return 0;
 }
 
-/* A drop that the clock has reached sets the bit; while it lasts, the bit cannot be cleared. */
+/*
+ * A drop that the clock has reached sets the bit. While the drop lasts, the bit cannot be cleared.
+ */
 static void sim_show_drops(struct sim_stream *s, u32 clear)
 {
 	u64 now = s->drop_count ? sim_clock(s) : 0;
@@ -151,7 +153,7 @@ static void sim_show_drops(struct sim_stream *s, u32 clear)
 	s->drop_count = kept;
 }
 
-/* Reads the register as it is now and clears bits in it, those that still hold excepted. */
+/* Updates the register, clears bits except those whose condition still holds, and returns it. */
 u32 sim_stream_xflow(struct sim_stream *s, u32 clear)
 {
 	unsigned long flags;

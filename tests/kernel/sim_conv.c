@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What ADCs and DACs have in common: the converter between an AXI-DMAC core and a stream, its IIO
- * channels and buffer, and plugging it in and out.
+ * The common part of ADCs and DACs: the converter between an AXI-DMAC core and a stream, its IIO
+ * channels and buffer, and functions that plug and unplug it.
  */
 #include <linux/mod_devicetable.h>
 #include <linux/module.h>
@@ -69,7 +69,7 @@ static void sim_done(struct sim_core *core)
 	sim_stream_done(&sim_converter_of(core)->stream);
 }
 
-/* A converter's own IIO device says so itself. */
+/* Only front ends need this call. The IIO device of a converter uses its setup functions. */
 static void sim_enable(struct sim_core *core, bool on)
 {
 	struct sim_converter *conv = sim_converter_of(core);
@@ -251,7 +251,7 @@ int sim_converter_plug(struct sim_converter *conv)
 	return ret;
 }
 
-/* As when the device vanishes: whatever is open or queued stays so. */
+/* Simulates that the device disappears. Open files and queued blocks stay as they are. */
 void sim_converter_unplug(struct sim_converter *conv)
 {
 	mutex_lock(&conv->plug_lock);
@@ -282,7 +282,7 @@ int sim_converter_init(struct sim_converter *conv)
 	return ret ? ret : sim_converter_plug(conv);
 }
 
-/* Also after a failed or an omitted init. */
+/* Can be called after a failed or omitted init too. */
 void sim_converter_exit(struct sim_converter *conv)
 {
 	if (!conv->core.client)

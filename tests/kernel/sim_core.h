@@ -16,15 +16,15 @@
 
 #define SIM_QUEUE	4		/* transfers in hardware */
 #define SIM_IDS		8
-#define SIM_UNSEEN	3		/* completions that the driver need not have seen */
+#define SIM_UNSEEN	3		/* completions that the driver might have to process */
 
 struct sim_transfer {
 	u64 address;			/* of the first descriptor, or of the data */
 	u32 bytes;			/* without scatter-gather */
 	u32 id;
 	bool sg;
-	bool last;			/* of its block */
-	bool cyclic;			/* without scatter-gather: until FLAGS says otherwise */
+	bool last;			/* last transfer of its block */
+	bool cyclic;			/* without sg: repeats while FLAGS has the bit */
 };
 
 struct sim_counts {
@@ -33,17 +33,20 @@ struct sim_counts {
 
 struct sim_core;
 
-/* The converter on the core's other side. */
+/* The converter on the other side of the core. */
 struct sim_client {
-	/* Takes or gives up to this many bytes: the number, or enum sim_take with a time to wait. */
+	/*
+	 * Moves up to `bytes` bytes. Returns their number, or a value of enum sim_take with the
+	 * time to wait.
+	 */
 	ssize_t (*move)(struct sim_core *core, void *memory, size_t bytes, ktime_t *until);
 	ktime_t (*due)(struct sim_core *core);
 	bool (*running)(struct sim_core *core);
 	void (*busy)(struct sim_core *core);
-	void (*submitted)(struct sim_core *core);	/* a block, to the DMA driver */
+	void (*submitted)(struct sim_core *core);	/* the DMA driver has got a block */
 	void (*idle)(struct sim_core *core, ktime_t due);
-	void (*done)(struct sim_core *core);	/* a whole block */
-	void (*enable)(struct sim_core *core, bool on);	/* by CONTROL; atomic */
+	void (*done)(struct sim_core *core);	/* a whole block is complete */
+	void (*enable)(struct sim_core *core, bool on);	/* by CONTROL; in atomic context */
 };
 
 struct sim_core {
@@ -58,15 +61,18 @@ struct sim_core {
 	struct sim_transfer queue[SIM_QUEUE];
 	unsigned int first, count;
 	u32 next_id;
-	unsigned int unseen;		/* completions since the driver last looked */
+	unsigned int unseen;		/* completions that the driver has not processed */
 
-	/* The transfer in work; held while memory is touched, so that an abort waits for it. */
+	/*
+	 * Protects the current transfer. Held while memory is accessed, so that an abort waits for
+	 * it.
+	 */
 	spinlock_t move_lock;
 	bool working;
 	struct sim_transfer now;
 	u64 descriptor;			/* the next one, 0: none */
-	bool looped;			/* the last one leads to the first */
-	bool loop_irq;			/* and asks for an interrupt */
+	bool looped;			/* the last descriptor points to the first */
+	bool loop_irq;			/* and requests an interrupt */
 	u64 address;
 	size_t left;
 	ktime_t charged_until;
@@ -91,14 +97,14 @@ struct sim_core {
 	struct dma_slave_map map;
 	struct platform_device *pdev;
 
-	u64 segment_ns, irq_ns;		/* charges */
-	u64 instant;			/* complete inside START if nothing must be waited for */
+	u64 segment_ns, irq_ns;		/* simulated costs in time */
+	u64 instant;			/* completes within START if it need not wait */
 	u64 refuse_at, refuse_count;	/* faults: prepared blocks since enable */
-	u64 refuse_most;		/* and this many in total */
+	u64 refuse_most;		/* limit of refusals in total */
 	u64 prepared;
-	u64 short_at, short_bytes;	/* that block ends this many bytes early */
+	u64 short_at, short_bytes;	/* this block ends `short_bytes` early */
 	u64 begun;			/* last segments since enable */
-	u32 partial;			/* length of the one in work, 0: whole */
+	u32 partial;			/* length of a short block, 0: not short */
 	struct sim_counts counts;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /sys/kernel/debug/iios-sim/DEVICE/: what the simulator counted, the truth about what was lost,
- * and the knobs. One value in each file; "summary" has all of them, "gaps" the list of losses.
+ * /sys/kernel/debug/iios-sim/DEVICE/: counters of the simulator, the true losses, and knobs. Each
+ * file has one value. "summary" has all of them, and "gaps" has the list of losses.
  */
 #include <linux/debugfs.h>
 #include <linux/math64.h>
@@ -16,7 +16,7 @@ static struct dentry *sim_root;
 
 struct sim_file {
 	const char *name;
-	u64 (*get)(struct sim_converter *conv);		/* else a u64 at this offset */
+	u64 (*get)(struct sim_converter *conv);		/* NULL: a u64 at `offset` */
 	int (*set)(struct sim_converter *conv, u64 value);
 	size_t offset;
 	enum { SIM_COUNT, SIM_KNOB, SIM_BUTTON } kind;
@@ -167,7 +167,7 @@ static ssize_t sim_file_read(struct file *file, char __user *user, size_t count,
 	char text[32];
 	int length;
 
-	if (*at) /* the rest of another value would make a number that never was */
+	if (*at) /* a second read could append the rest of another value */
 		return 0;
 	length = sim_print(text, sizeof(text), sim_file_value(open->conv, open->file));
 	return simple_read_from_buffer(user, count, at, text, length);
@@ -222,7 +222,10 @@ static int sim_summary_show(struct seq_file *seq, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(sim_summary);
 
-/* One line for each: delivered scans before it, scans lost, absolute scan at which it begins. */
+/*
+ * Prints a line for each gap: scans delivered before it, lost scans, and absolute scan at which it
+ * begins.
+ */
 static int sim_gaps_show(struct seq_file *seq, void *unused)
 {
 	struct sim_converter *conv = seq->private;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The simulator: one or two ADCs and a DAC, each behind its own AXI-DMAC core, and a front
- * end without a buffer.
+ * The simulator has one or two ADCs and a DAC, each with its own AXI-DMAC core, and a front end
+ * without a buffer.
  */
 #include <linux/module.h>
 #include <linux/platform_device.h>
@@ -14,7 +14,7 @@ static struct sim_converter sim_converters[] = {
 	{ .name = "iios-sim-dac", .label = "tx", .core.tx = true },
 };
 
-/* NULL if there is none of that number. */
+/* Returns the converter with this number, or NULL. */
 struct sim_converter *sim_converter(unsigned int number)
 {
 	if (sim_params_board())
@@ -26,7 +26,7 @@ struct sim_converter *sim_converter(unsigned int number)
 	return &sim_converters[number];
 }
 
-/* The front end changes the rate of all converters of one direction. */
+/* Sets the rate of all converters of one direction, when the front end changes it. */
 int sim_converters_set_rate(bool tx, u64 rate)
 {
 	unsigned int i;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The module's parameters; docs/simulator.md describes them. Most are also knobs in debugfs, for
- * one converter each (sim_debugfs.c). Faults given here are the first ADC's, or those of the
- * converter that is named.
+ * The parameters of the module, which docs/simulator.md describes. Most are also knobs in debugfs,
+ * one for each converter (sim_debugfs.c). Fault parameters apply to the first ADC, or to the chip
+ * that `converter` names.
  */
 #include <linux/log2.h>
 #include <linux/module.h>
@@ -21,7 +21,7 @@ static char *pattern = "ramp";
 module_param(pattern, charp, 0444);
 static char *check = "ramp";
 module_param(check, charp, 0444);
-static char *xflow;			/* mainline, or adi for a board */
+static char *xflow;			/* default: mainline, or adi for a board */
 module_param(xflow, charp, 0444);
 static char *converter = "";
 module_param(converter, charp, 0444);
@@ -107,7 +107,7 @@ unsigned int sim_params_adcs(void)
 	return adcs;
 }
 
-/* The file that describes it, NULL for our own devices. */
+/* Returns the file that describes the board, or NULL for the simulator's own devices. */
 const char *sim_params_board(void)
 {
 	return board;
@@ -162,14 +162,17 @@ static void sim_params_apply_all(struct sim_converter *conv, unsigned int number
 	sim_params_faults(conv, first);
 }
 
-/* One of our own devices. */
+/* Applies the parameters to one of the simulator's own devices. */
 int sim_params_apply(struct sim_converter *conv, unsigned int number)
 {
 	sim_params_apply_all(conv, number, number == 0 && !*converter);
 	return sim_channels_make(conv, scan, counter);
 }
 
-/* What a board or a chip has no say in; its first ADC has the faults. */
+/*
+ * Applies the parameters that a board or a chip does not determine. `first` applies the faults
+ * too.
+ */
 void sim_params_apply_board(struct sim_converter *conv, unsigned int number, bool first)
 {
 	sim_params_apply_all(conv, number, first);

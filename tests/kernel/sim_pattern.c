@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the bytes of a stream are: the layout of a scan as the IIO core defines it, and the patterns
- * ramp, lanes and stamp (docs/simulator.md), each a pure function of the absolute position.
+ * The bytes of a stream: the layout of a scan as the IIO core defines it, and the patterns ramp,
+ * lanes and stamp (docs/simulator.md). Each pattern is a pure function of the absolute position.
  */
 #include <linux/align.h>
 #include <linux/math64.h>
@@ -20,7 +20,7 @@ int sim_pattern_parse(const char *name)
 	return match_string(names, ARRAY_SIZE(names), name);
 }
 
-/* The part of an element's value that never changes: lane, sign and shift. */
+/* Returns the constant part of an element's value: lane, sign and shift. */
 static u64 sim_lane(const struct sim_element *e, unsigned int index)
 {
 	u64 value = (u64)index << (e->realbits - 4);
@@ -30,7 +30,7 @@ static u64 sim_lane(const struct sim_element *e, unsigned int index)
 	return value << e->shift;
 }
 
-/* So many bytes can be made (or checked) without being interrupted, some 20 us. */
+/* Returns how many bytes are made or checked with interrupts off, which takes about 20 us. */
 size_t sim_pattern_chunk(enum sim_pattern pattern)
 {
 	static const size_t chunks[] = {
@@ -40,7 +40,10 @@ size_t sim_pattern_chunk(enum sim_pattern pattern)
 	return chunks[pattern];
 }
 
-/* Elements lie at multiples of their size, and the scan's size is a multiple of the largest. */
+/*
+ * Elements are at multiples of their size, and the size of the scan is a multiple of the largest
+ * element.
+ */
 void sim_layout_make(struct sim_layout *layout, const struct iio_chan_spec *channels,
 		     unsigned int count, const unsigned long *mask)
 {
@@ -68,7 +71,7 @@ void sim_layout_make(struct sim_layout *layout, const struct iio_chan_spec *chan
 	layout->scan_bytes = ALIGN(offset, largest);
 }
 
-/* As it is in the element's storage, before the byte order. */
+/* Returns the value in the element's storage, before the byte order is applied. */
 u64 sim_element_value(const struct sim_element *e, u64 counter)
 {
 	if (e->counter)
@@ -106,7 +109,7 @@ void sim_scan_make(const struct sim_layout *layout, u64 scan, u8 *out)
 		sim_element_put(&layout->elements[i], layout->start + scan, out);
 }
 
-/* Whole scans of 16-bit voltages, as most are, in a tight loop. */
+/* Makes whole scans of 16-bit voltages, which are the most common, in a tight loop. */
 static void sim_fill_lanes16(const struct sim_layout *layout, u64 scan, u8 *out, size_t scans)
 {
 	const struct sim_element *e = layout->elements;
@@ -187,7 +190,7 @@ static void sim_fill_stamp(u8 *out, u64 position, size_t bytes)
 	}
 }
 
-/* Over a ramp or stamps: the counter element alone. */
+/* Writes only the counter element, over a ramp or stamps. */
 static void sim_fill_counter(const struct sim_layout *layout, const struct sim_element *e,
 			     u8 *out, u64 position, size_t bytes)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The front end: an IIO device without a buffer whose attributes are named as those of ADI's
- * ad9361-phy. Values are checked and rounded as a transceiver does it, so that what is read back
- * may differ from what was written.
+ * The front end is an IIO device without a buffer. Its attributes have the names of ADI's
+ * ad9361-phy. Values are checked and rounded as in a transceiver, so that a value that is read
+ * back can differ from the written one.
  */
 #include <linux/delay.h>
 #include <linux/math64.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * iios-sim-slow (parameter slow=1): an ADC as most of them are, without DMA: a timer pushes scans
- * into the kernel's software FIFO (kfifo), which takes no DMABUFs. It shows lanes.
+ * iios-sim-slow (parameter slow=1) is an ADC without DMA, like most ADCs. A timer pushes scans
+ * into the kernel's software FIFO (kfifo), which does not support DMABUFs. The pattern is lanes.
  */
 #include <linux/math64.h>
 #include <linux/module.h>
@@ -35,7 +35,7 @@ static const struct iio_chan_spec sim_slow_channels[CHANNELS] = {
 	  .info_mask_shared_by_all = BIT(IIO_CHAN_INFO_SAMP_FREQ) },
 };
 
-/* Of a sequencer that converts one channel or the other, never both. */
+/* Masks of a sequencer that converts one channel or the other, but never both. */
 static const unsigned long sim_slow_masks[] = { BIT(0), BIT(1), 0 };
 
 static bool slow_single;

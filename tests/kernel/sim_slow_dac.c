@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * iios-sim-slow-dac (with slow=1): a DAC without DMA: a timer takes scans out of the kernel's software
- * FIFO (kfifo). What it has played is shown by parameters: how many scans, and the last one's value.
+ * iios-sim-slow-dac (parameter slow=1) is a DAC without DMA. A timer takes scans out of the
+ * kernel's software FIFO (kfifo). Parameters show how many scans it has played, and the value of
+ * the last one.
  */
 #include <linux/math64.h>
 #include <linux/module.h>

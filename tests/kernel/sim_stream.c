@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The sample clock of a converter, its FIFO, and what is lost when no one takes the samples.
+ * The sample clock of a converter, its FIFO, and the losses when the samples are not taken.
  *
- * While the core has a transfer to work on nothing is lost: the DMA is infinitely fast. When it
- * has none, the FIFO fills, and when that is full further scans are lost; then the FIFO's old scans
- * come first and the jump after them. If the simulator itself was late (this is software on a
- * busy machine), the sample clock stops for that time, at the moment when the core goes
- * idle, so that its lateness is never a loss.
+ * While the core has a transfer, nothing is lost, because the DMA is infinitely fast. Without a
+ * transfer, the FIFO fills, and when it is full, further scans are lost. The next transfer then
+ * begins with the old scans of the FIFO, and the jump follows them. If the simulator itself is
+ * late (it is software on a busy machine), the sample clock stops for that time when the core
+ * becomes idle, so that lateness never causes a loss.
  */
 #include <linux/ktime.h>
 #include <linux/math64.h>
@@ -14,7 +14,7 @@
 
 #include "sim.h"
 
-#define QUIET	SZ_1G		/* bytes for which faults are looked ahead at most */
+#define QUIET	SZ_1G		/* limit of the look-ahead for faults in bytes */
 
 static u64 sim_scans_at(struct sim_stream *s, ktime_t time)
 {
@@ -33,7 +33,7 @@ static ktime_t sim_time_of(struct sim_stream *s, u64 scans)
 								   NSEC_PER_SEC, s->rate));
 }
 
-/* The scan to which the next byte belongs, or the number of whole scans if it begins one. */
+/* Returns the number of scans that have begun before the next byte. */
 static u64 sim_scans_moved(struct sim_stream *s)
 {
 	return div_u64(s->position + s->scan_bytes - 1, s->scan_bytes);
@@ -60,7 +60,7 @@ static void sim_expect_gap(struct sim_stream *s, u64 at, u64 lost)
 	s->pending_count++;
 }
 
-/* The stream jumps here and now. */
+/* Makes the stream jump at the current position. */
 static void sim_jump(struct sim_stream *s, u64 lost)
 {
 	if (s->gaps && s->gap_count < SIM_TRUE_GAPS)
@@ -74,14 +74,17 @@ static void sim_jump(struct sim_stream *s, u64 lost)
 	s->position += lost * s->scan_bytes;
 }
 
-/* How many scans the FIFO can still take since the core went idle; for a DAC: still give. */
+/*
+ * Returns how many scans the FIFO can take after the core became idle, or can still deliver to a
+ * DAC.
+ */
 u64 sim_stream_room(struct sim_stream *s)
 {
 	u64 moved = sim_scans_moved(s) + s->lost_pending;
 
 	if (s->tx)
 		return moved > s->idle_scans ? moved - s->idle_scans : 0;
-	moved = s->idle_scans > moved ? s->idle_scans - moved : 0;	/* what it holds */
+	moved = s->idle_scans > moved ? s->idle_scans - moved : 0;	/* scans in the FIFO */
 	return s->fifo > moved ? s->fifo - moved : 0;
 }
 
@@ -107,11 +110,11 @@ static void sim_idle_ends(struct sim_stream *s, ktime_t when)
 	s->underflows++;
 	s->underflow_scans += grown - room;
 	s->xflow |= SIM_UNDERFLOW;
-	s->clock_scans = s->idle_scans + room;	/* it played no samples of ours meanwhile */
+	s->clock_scans = s->idle_scans + room;	/* the DAC has played no data since */
 	s->clock_time = when;
 }
 
-/* A transfer came into an empty queue. */
+/* Called when a transfer is put into an empty queue. */
 void sim_stream_busy(struct sim_stream *s)
 {
 	unsigned long flags;
@@ -132,7 +135,7 @@ void sim_stream_busy(struct sim_stream *s)
 	spin_unlock_irqrestore(&s->lock, flags);
 }
 
-/* The last transfer was done, and had been due at that time. */
+/* Called when the last transfer is complete. `due` is the time at which it was due. */
 void sim_stream_idle(struct sim_stream *s, ktime_t due)
 {
 	unsigned long flags;
@@ -148,7 +151,7 @@ void sim_stream_idle(struct sim_stream *s, ktime_t due)
 	spin_unlock_irqrestore(&s->lock, flags);
 }
 
-/* When the next byte's predecessor has been produced; for a DAC: has left for the FIFO. */
+/* Returns when the byte before the next one is produced, or has gone into the FIFO of a DAC. */
 static ktime_t sim_due(struct sim_stream *s)
 {
 	u64 scans = sim_scans_moved(s);
@@ -171,7 +174,7 @@ ktime_t sim_stream_due(struct sim_stream *s)
 	return due;
 }
 
-/* At stall_at: false while the core stalls. */
+/* Called at stall_at. Returns false while the core stalls. */
 static bool sim_stall_over(struct sim_stream *s, ktime_t *until)
 {
 	if (!s->stalled) {
@@ -193,7 +196,7 @@ static bool sim_stall_over(struct sim_stream *s, ktime_t *until)
 	return true;
 }
 
-/* What the FIFO has lost among the scans before `end` is lost already. */
+/* Removes pending losses of the FIFO before `end`, because a drop includes these scans already. */
 static void sim_forget_pending(struct sim_stream *s, u64 end)
 {
 	struct sim_gap *gap;
@@ -219,7 +222,10 @@ static void sim_drop(struct sim_stream *s)
 
 	sim_jump(s, f->drop);
 	sim_forget_pending(s, begin + f->drop);
-	/* The data are made ahead of the clock, so with a clock the register shows the drop later. */
+	/*
+	 * The data are made ahead of the clock. With a clock, the register therefore shows the
+	 * drop later.
+	 */
 	if (f->drop_xflow && s->rate && s->drop_count < SIM_PENDING_DROPS)
 		s->drops[s->drop_count++] = (struct sim_drop){ .begin = begin, .end = begin + f->drop };
 	else if (f->drop_xflow)
@@ -227,7 +233,7 @@ static void sim_drop(struct sim_stream *s)
 	f->drop_at = f->drop_every ? f->drop_at + f->drop_every : SIM_NEVER;
 }
 
-/* So many of the wanted bytes lie before a position, given in scans. */
+/* Returns how many of the wanted bytes are before a position in scans. */
 static size_t sim_up_to(struct sim_stream *s, size_t want, u64 scans, u64 bytes)
 {
 	if (scans > U64_MAX / s->scan_bytes || scans * s->scan_bytes < bytes)
@@ -235,7 +241,10 @@ static size_t sim_up_to(struct sim_stream *s, size_t want, u64 scans, u64 bytes)
 	return min_t(u64, want, scans * s->scan_bytes - bytes);
 }
 
-/* Lets happen what is due here; then how many bytes there are until something else is. */
+/*
+ * Handles the events at the current position. Returns how many bytes there are until the next
+ * event.
+ */
 static ssize_t sim_look_ahead(struct sim_stream *s, ktime_t *until)
 {
 	struct sim_faults *f = &s->faults;
@@ -271,7 +280,7 @@ static ssize_t sim_look_ahead(struct sim_stream *s, ktime_t *until)
 	return quiet;
 }
 
-/* So many bytes may be moved now, all of them in one piece of the stream. */
+/* Returns how many bytes can be moved now. They are contiguous in the stream. */
 ssize_t sim_stream_take(struct sim_stream *s, size_t want, u64 *position, ktime_t *until)
 {
 	unsigned long flags;
@@ -292,7 +301,7 @@ ssize_t sim_stream_take(struct sim_stream *s, size_t want, u64 *position, ktime_
 	return taken;
 }
 
-/* A fault's position was changed. */
+/* Called when the position of a fault was changed. */
 void sim_stream_look_again(struct sim_stream *s)
 {
 	unsigned long flags;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Register 0x88 of the converter's core, which reports overflow and underflow, by the two ways
- * that kernels have to it in debugfs: backendK/direct_reg_access (mainline) and direct_reg_access
- * with bit 31 set in the address (ADI's kernels).
+ * Register 0x88 of the converter's core, which reports overflow and underflow. Kernels give access
+ * to it in debugfs in two ways: backendK/direct_reg_access (mainline), and direct_reg_access with
+ * bit 31 set in the address (ADI's kernels).
  */
 #include <linux/delay.h>
 #include <linux/platform_device.h>
@@ -18,7 +18,7 @@
 #define REG_XFLOW	0x88
 #define ADI_CORE	BIT(31)
 
-/* As ADI's cores report themselves in the first register. */
+/* Returns the version that ADI's cores have in their first register. */
 static u32 sim_core_version(struct sim_converter *conv)
 {
 	return conv->core.tx ? ADI_AXI_PCORE_VER(9, 1, 'b') : ADI_AXI_PCORE_VER(10, 1, 'b');
@@ -51,7 +51,7 @@ int sim_xflow_bus(unsigned int core, unsigned int reg, u32 value, u32 *read)
 	return conv ? sim_xflow_core_reg(conv, reg, value, read) : -ENODEV;
 }
 
-/* A chip behind SPI: twelve bits of an address reach it, whatever was requested. */
+/* Accesses a chip on SPI, which gets only twelve bits of an address. */
 static int sim_spi_reg(struct sim_converter *conv, unsigned int reg, unsigned int value,
 		       unsigned int *read)
 {
@@ -66,7 +66,10 @@ static int sim_spi_reg(struct sim_converter *conv, unsigned int reg, unsigned in
 	return 0;
 }
 
-/* The front end's own registers, of which there are none; on ADI's kernels the core's, too. */
+/*
+ * Accesses registers of the front end, which has none, and with ADI's kernels also those of the
+ * core.
+ */
 int sim_xflow_front_end(struct iio_dev *indio_dev, unsigned int reg, unsigned int value,
 			unsigned int *read)
 {
@@ -85,9 +88,9 @@ int sim_xflow_front_end(struct iio_dev *indio_dev, unsigned int reg, unsigned in
 }
 
 /*
- * What the platform device needs so that its front end finds the backend. Not given to the device
- * as properties of its own: the IIO device takes its parent's node over, and the kernel would drop
- * a "managed" one twice.
+ * Returns the node by which the front end of the platform device finds the backend. The device
+ * does not get it as its own properties, because the IIO device inherits the node of its parent,
+ * and the kernel would release a "managed" node twice.
  */
 struct fwnode_handle *sim_xflow_node(struct sim_converter *conv)
 {
@@ -104,7 +107,7 @@ struct fwnode_handle *sim_xflow_node(struct sim_converter *conv)
 	return NULL;
 }
 
-/* After the IIO device was registered. */
+/* Called after the IIO device was registered. */
 int sim_xflow_add(struct sim_converter *conv, struct iio_dev *indio_dev)
 {
 #if SIM_HAS_BACKEND

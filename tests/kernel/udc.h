@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * iios-udc: the kernel's own dummy_hcd as a gadget controller with scatter-gather, as boards have
- * one. See docs/simulator.md.
+ * iios-udc makes the kernel's own dummy_hcd a gadget controller with scatter-gather, like those of
+ * boards. See docs/simulator.md.
  */
 #ifndef IIOS_UDC_H
 #define IIOS_UDC_H
@@ -12,28 +12,28 @@
 
 #define UDC_NEVER	U64_MAX
 
-/* A request of a gadget function, on its way through one of our endpoints. */
+/* A request of a gadget function in an endpoint of iios-udc. */
 struct udc_request {
 	struct usb_request req;
 	struct list_head queue;
-	struct scatterlist *sg;		/* the segment that is under way; NULL in a linear request */
-	unsigned int segment_done;	/* bytes of it */
+	struct scatterlist *sg;		/* the current segment; NULL in a linear request */
+	unsigned int segment_done;	/* transferred bytes of the segment */
 	bool cancelled;
-	bool damaged;			/* by our knob: other bytes arrive than were sent */
+	bool damaged;			/* by a knob, so the receiver gets other bytes */
 };
 
 /*
- * An endpoint of dummy_hcd with our queue before its own: it sees one linear request at a time,
- * the current segment of our first, in the segment's own pages.
+ * An endpoint of dummy_hcd with a queue in front of its own. dummy_hcd gets one linear request at
+ * a time: the current segment of the first request, in the segment's own pages.
  */
 struct udc_ep {
 	struct usb_ep *ep;
 	const struct usb_ep_ops *ops;	/* dummy_hcd's */
 	struct usb_ep_ops wrapped;
 	struct usb_request *inner;
-	spinlock_t lock;		/* guards all below; never held while dummy_hcd is called */
+	spinlock_t lock;		/* protects the rest; not held in calls of dummy_hcd */
 	struct list_head queue;
-	bool busy;			/* inner is dummy_hcd's */
+	bool busy;			/* dummy_hcd has `inner` */
 	bool paused;
 };
 
@@ -41,7 +41,7 @@ struct udc_ep {
 
 struct udc_knobs {
 	u64 fail_at, fail_count;	/* scatter-gather requests, counted from reset */
-	u64 damage_at;			/* counted the same */
+	u64 damage_at;			/* counted in the same way */
 	bool blackhole;
 };
 
@@ -59,7 +59,7 @@ struct udc {
 	struct udc_ep eps[UDC_MAX_EPS];
 	unsigned int ep_count;
 	struct udc_knobs knobs;
-	struct udc_counts counts;	/* without a lock: each endpoint's truth is its bytes */
+	struct udc_counts counts;	/* updated without a lock, so possibly inexact */
 };
 
 extern struct udc udc;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* /sys/kernel/debug/iios-udc/: counts, knobs and buttons, one value in a file. */
+/* /sys/kernel/debug/iios-udc/ has counters, knobs and buttons, with one value in each file. */
 #include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
@@ -61,7 +61,7 @@ static int udc_sg_set(void *data, u64 value)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(udc_sg_fops, udc_sg_get, udc_sg_set, "%llu\n");
 
-/* The address of the endpoint, as in its descriptor. */
+/* `address` is the address of the endpoint in its descriptor. */
 static int udc_stall_set(void *data, u64 address)
 {
 	unsigned int i;
@@ -92,7 +92,7 @@ static int udc_reset_set(void *data, u64 value)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(udc_reset_fops, NULL, udc_reset_set, "%llu\n");
 
-/* The number of a request; -1 is none. */
+/* The number of a request. -1 means none. */
 static int udc_number_get(void *data, u64 *value)
 {
 	*value = *(u64 *)data;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Finds dummy_hcd's first controller, which no gadget may use at that moment, and puts itself
- * between it and the gadget drivers.
+ * Finds the first controller of dummy_hcd, and inserts itself between the controller and the gadget
+ * drivers. No gadget must be using the controller at that time.
  */
 #include <linux/delay.h>
 #include <linux/module.h>
@@ -35,7 +35,7 @@ static const struct {
 	{ "super", USB_SPEED_SUPER },
 };
 
-/* Of the next gadget that is bound. */
+/* Sets the speed of the next gadget that is bound. */
 int udc_set_speed(const char *name)
 {
 	unsigned int i;
@@ -59,7 +59,7 @@ const char *udc_speed(void)
 	return "unknown";
 }
 
-/* The cable is out for a time. */
+/* Simulates that the cable is unplugged for a time. */
 void udc_disconnect(unsigned int ms)
 {
 	enum usb_device_speed was = udc.gadget->speed;
@@ -71,7 +71,7 @@ void udc_disconnect(unsigned int ms)
 	udc.ops->pullup(udc.gadget, 1);
 }
 
-/* While a gadget is bound, its requests are ours: the module has to stay. */
+/* While a gadget is bound, this module owns its requests and must stay loaded. */
 static int udc_bind(struct usb_gadget *gadget, struct usb_gadget_driver *driver)
 {
 	int ret;
@@ -98,9 +98,9 @@ static int udc_halt_ep0(void *unused)
 }
 
 /*
- * FunctionFS' STALL. dummy_hcd sets its bit `halted` without its lock, and its timer clears
- * `already_seen`, in the same word, at the same time: one STALL in some ten thousand got lost, and
- * the host's request was left without an answer. So nothing else runs meanwhile.
+ * Called for a STALL of FunctionFS. dummy_hcd sets its bit `halted` without its lock, and its
+ * timer can clear `already_seen` in the same word at the same time. About one STALL in ten thousand
+ * would be lost, and the host would get no answer. Therefore nothing else runs during this call.
  */
 static int udc_ep0_set_halt(struct usb_ep *ep, int value)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The queue before an endpoint of dummy_hcd. A request with a scatterlist goes through as one
- * inner request per segment, straight from the segment's pages; nothing is copied but by dummy_hcd
- * itself, which is the cable.
+ * The queue in front of an endpoint of dummy_hcd. A request with a scatterlist is passed on as one
+ * inner request per segment, directly from the segment's pages. Only dummy_hcd, which simulates
+ * the cable, copies data.
  */
 #include <linux/module.h>
 #include <linux/scatterlist.h>
@@ -36,7 +36,7 @@ static void udc_free_request(struct usb_ep *ep, struct usb_request *req)
 	kfree(to_udc(req));
 }
 
-/* The request's first bytes become others, which no block has. */
+/* Overwrites the first bytes of the request with bytes that no block contains. */
 static void udc_damage(struct udc_request *r)
 {
 	memset(sg_virt(r->req.sg), 0xa5, min(r->req.sg->length, 64U));
@@ -51,7 +51,7 @@ static void udc_give_back(struct udc_ep *u, struct udc_request *r, int status)
 	usb_gadget_giveback_request(u->ep, &r->req);
 }
 
-/* The scatterlist may be longer than the request. */
+/* The scatterlist can be longer than the request. */
 static unsigned int udc_segment_length(struct udc_request *r)
 {
 	unsigned int rest = r->req.length - r->req.actual + r->segment_done;
@@ -59,7 +59,7 @@ static unsigned int udc_segment_length(struct udc_request *r)
 	return r->sg ? min(rest, r->sg->length) : r->req.length;
 }
 
-/* Makes the inner request of what is left of the current segment. */
+/* Makes the inner request for the rest of the current segment. */
 static void udc_aim(struct udc_ep *u, struct udc_request *r)
 {
 	struct usb_request *inner = u->inner;
@@ -104,11 +104,11 @@ static void udc_start(struct udc_ep *u)
 		u->busy = false;
 		list_del_init(&r->queue);
 		spin_unlock_irqrestore(&u->lock, flags);
-		udc_give_back(u, r, -ESHUTDOWN);	/* it was disabled meanwhile */
+		udc_give_back(u, r, -ESHUTDOWN);	/* the endpoint was disabled */
 	}
 }
 
-/* Accounts for what the inner request did; true if that ends the request. */
+/* Accounts for the bytes of the inner request. Returns whether the request is complete. */
 static bool udc_advance(struct udc_request *r, const struct usb_request *inner)
 {
 	bool cut = inner->actual < inner->length;
@@ -135,7 +135,7 @@ static void udc_inner_done(struct usb_ep *ep, struct usb_request *inner)
 	u->busy = false;
 	ended = udc_advance(r, inner);
 	if (u->paused && inner->status == -ECONNRESET && !r->cancelled)
-		ended = false;			/* only taken back, to be continued */
+		ended = false;			/* only dequeued, and continues later */
 	if (ended)
 		list_del_init(&r->queue);
 	if (ended && inner->status == -ESHUTDOWN)
@@ -151,7 +151,10 @@ static void udc_inner_done(struct usb_ep *ep, struct usb_request *inner)
 	udc_start(u);
 }
 
-/* On hardware a packet may lie in two segments; here each segment is whole packets but the last. */
+/*
+ * On hardware, a packet can be in two segments. Here, each segment except the last must consist of
+ * whole packets.
+ */
 static bool udc_is_packets(struct usb_ep *ep, struct usb_request *req)
 {
 	unsigned int rest = req->length;
@@ -165,10 +168,10 @@ static bool udc_is_packets(struct usb_ep *ep, struct usb_request *req)
 			return false;
 		rest -= sg->length;
 	}
-	return false;		/* longer than its segments */
+	return false;		/* the request is longer than its segments */
 }
 
-/* What knobs make of it: 0 for the ordinary way, else the status with which it ends at once. */
+/* Counts the request. Returns whether a knob makes it end at once, with the given status. */
 static bool udc_ends_at_once(struct usb_request *req, int *status)
 {
 	u64 number = udc.counts.requests++;
@@ -241,14 +244,15 @@ static int udc_dequeue(struct usb_ep *ep, struct usb_request *req)
 	if (!running)
 		udc_give_back(u, r, -ECONNRESET);
 	else
-		/* Where it has just ended, its completion sees that it was cancelled. */
+		/* If it has just ended, its completion handles the cancellation. */
 		u->ops->dequeue(ep, u->inner);
 	return 0;
 }
 
 /*
- * The host gets STALL until it clears the halt. dummy_hcd halts only an endpoint without requests,
- * and notifies no one when the host clears it: so the queue is taken back for a moment.
+ * Stalls the endpoint until the host clears the halt. dummy_hcd halts only an endpoint without
+ * requests, and gives no notification when the host clears the halt. Therefore the request is
+ * dequeued for a moment.
  */
 int udc_ep_stall(struct udc_ep *u)
 {

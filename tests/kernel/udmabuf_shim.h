@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Included before the kernel's own udmabuf.c, which is made to be part of the kernel, so that it
- * becomes a module. The kernel does not export memfd_fcntl(), which udmabuf.c calls only to read a
- * file's seals: here each file has the seal that is required, and not the one that is refused.
+ * The build includes this file before the kernel's own udmabuf.c, which is normally part of the
+ * kernel, so that it can be a module. The kernel does not export memfd_fcntl(), which udmabuf.c
+ * calls only to read the seals of a file. With this macro each file has the required seal, and not
+ * the refused one.
  */
 #include <linux/fcntl.h>
 #include <linux/memfd.h>

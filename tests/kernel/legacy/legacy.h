@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The block interface of Analog Devices' kernels (IIO_DMA_BUF_MMAP_LEGACY) for Debian's. These files replace
- * industrialio-buffer-dmaengine.ko; the kernel's IIO core and industrialio-buffer-dma.ko stay as they are.
+ * The block interface of Analog Devices' kernels (IIO_DMA_BUF_MMAP_LEGACY) for Debian's kernels.
+ * These files replace industrialio-buffer-dmaengine.ko. The kernel's IIO core and
+ * industrialio-buffer-dma.ko stay unmodified.
  */
 #ifndef LEGACY_H
 #define LEGACY_H
@@ -20,7 +21,7 @@ struct vm_area_struct;
 #define LEGACY_BLOCKS		64
 #define LEGACY_BLOCK_BYTES	(16 << 20)
 
-/* ---- what user space sees ---- */
+/* ---- the interface for user space ---- */
 
 struct legacy_alloc_request {
 	__u32 type;
@@ -53,7 +54,7 @@ enum legacy_state { LEGACY_DEQUEUED, LEGACY_QUEUED, LEGACY_ACTIVE, LEGACY_DONE, 
 
 struct legacy_block {
 	struct list_head head;		/* in one of the buffer's three lists */
-	struct kref kref;		/* the buffer's, the DMA's and each mapping's */
+	struct kref kref;		/* one each for the buffer, the DMA and each mapping */
 	struct work_struct release;
 	struct legacy_buffer *buffer;
 	void *memory;
@@ -63,7 +64,7 @@ struct legacy_block {
 };
 
 struct legacy_buffer {
-	struct iio_dma_buffer_queue queue;	/* the kernel's, for read() and write() */
+	struct iio_dma_buffer_queue queue;	/* the kernel's queue, for read() and write() */
 	struct dma_chan *chan;
 	struct device *dev;			/* allocates the memory */
 	size_t align, max_size;
@@ -75,7 +76,7 @@ struct legacy_buffer {
 	u32 next_offset;
 	struct list_head incoming, active, outgoing;
 	bool running;
-	bool has_file;				/* of IIO_BUFFER_GET_FD */
+	bool has_file;				/* made by IIO_BUFFER_GET_FD */
 	struct legacy_block *single;		/* in mode single: the only block of read() and write() */
 	size_t single_position;
 };

@@ -20,7 +20,7 @@ static void block_release_work(struct work_struct *work)
 	block_release(container_of(work, struct legacy_block, release));
 }
 
-/* The last reference may be dropped in an interrupt, where memory cannot be freed. */
+/* The last reference can be dropped in an interrupt, where memory cannot be freed. */
 static void block_release_later(struct kref *kref)
 {
 	schedule_work(&container_of(kref, struct legacy_block, kref)->release);
@@ -97,7 +97,7 @@ void legacy_block_enqueue(struct legacy_block *block)
 	spin_unlock_irq(&buffer->queue.list_lock);
 }
 
-/* With list_lock. Drops the DMA's reference. */
+/* Called with list_lock held. Drops the reference of the DMA. */
 static void block_complete(struct legacy_block *block)
 {
 	list_del_init(&block->head);
@@ -144,7 +144,7 @@ void legacy_blocks_start(struct legacy_buffer *buffer)
 	}
 }
 
-/* The DMA has stopped: each block in it is returned once, with bytes_used 0. */
+/* Called when the DMA has stopped. Returns each block in it once, with bytes_used 0. */
 void legacy_blocks_abort(struct legacy_buffer *buffer)
 {
 	struct legacy_block *block, *next;
@@ -171,7 +171,7 @@ size_t legacy_blocks_done_bytes(struct legacy_buffer *buffer)
 	return bytes;
 }
 
-/* Takes the block that was done first. User space owns it then. */
+/* Takes the block that was completed first. User space then owns it. */
 struct legacy_block *legacy_block_take(struct legacy_buffer *buffer)
 {
 	struct legacy_block *block;

@@ -70,7 +70,10 @@ static size_t buffer_usage(struct iio_buffer *iio)
 	return iio_dma_buffer_usage(iio);
 }
 
-/* ADI's 6.12 dereferences a null pointer here if there are blocks. Errors of older kernels are not known. */
+/*
+ * ADI's 6.12 dereferences a null pointer here if there are blocks. It is not known what older
+ * kernels do.
+ */
 static bool has_blocks(struct iio_buffer *iio, const char *call)
 {
 	if (!READ_ONCE(legacy_buffer_of(iio)->count))
@@ -103,7 +106,7 @@ static void buffer_release(struct iio_buffer *iio)
 	kfree(buffer);
 }
 
-/* Without functions for DMABUFs: the core refuses to attach one with EPERM. */
+/* The buffer has no functions for DMABUFs, so the core refuses to attach one with EPERM. */
 static const struct iio_buffer_access_funcs buffer_access = {
 	.read = buffer_read,
 	.write = buffer_write,
@@ -222,7 +225,10 @@ int devm_iio_dmaengine_buffer_setup_ext(struct device *dev, struct iio_dev *indi
 }
 EXPORT_SYMBOL_NS_GPL(devm_iio_dmaengine_buffer_setup_ext, IIO_DMAENGINE_BUFFER);
 
-/* There is no exit function, so the module stays loaded: the core's files have pointers to its functions. */
+/*
+ * There is no exit function, so the module stays loaded. The core's files have pointers to its
+ * functions.
+ */
 static int __init legacy_init(void)
 {
 	chosen = match_string(mode_names, ARRAY_SIZE(mode_names), mode);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Transfers of the two kinds of blocks by dmaengine. */
+/* Transfers the two kinds of blocks with dmaengine. */
 #include <linux/dmaengine.h>
 
 #include "legacy.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The requests of blocks on an IIO device's file and on a buffer's file. The core stays as it is: when a device
- * is added, its file operations are replaced by a copy with these functions, as are those of each buffer's file.
+ * The block requests on the file of an IIO device and on the file of a buffer. The core stays
+ * unmodified. When a device is added, its file operations are replaced by a copy with these
+ * functions, and so are the operations of each buffer's file.
  */
 #include <linux/cdev.h>
 #include <linux/cleanup.h>
@@ -24,7 +25,7 @@ struct file_pair {
 	struct iio_buffer *buffer;
 };
 
-static const struct file_operations *device_core, *buffer_core;	/* the core's own */
+static const struct file_operations *device_core, *buffer_core;	/* the core's operations */
 static struct file_operations device_operations, buffer_operations;
 static DEFINE_MUTEX(copy_lock);
 
@@ -33,7 +34,7 @@ static struct iio_buffer *buffer_of(struct file *file)
 	return ((struct file_pair *)file->private_data)->buffer;
 }
 
-/* ADI's 6.x before #3282 corrupts memory here. */
+/* ADI's 6.x kernels before #3282 corrupt memory here. */
 static void check_fileio(struct file *file, const char *call)
 {
 	if (legacy_mode() == LEGACY_BROKEN && legacy_buffer_known(buffer_of(file)))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory of blocks. ADI's kernels take it from CMA. Debian's amd64 kernel has no CMA, and its page allocator ends at
- * 4 MiB: a larger block is put together from neighbors.
+ * Memory of blocks. ADI's kernels take it from CMA. Debian's amd64 kernel has no CMA, and its page
+ * allocator supports at most 4 MiB, so a larger block is composed of adjacent pieces.
  */
 #include <linux/cleanup.h>
 #include <linux/dma-mapping.h>
@@ -14,13 +14,13 @@
 
 static unsigned long long cma;
 module_param(cma, ullong, 0644);
-MODULE_PARM_DESC(cma, "Bytes that all blocks together may have, 0: no limit");
+MODULE_PARM_DESC(cma, "Limit on the total memory of all blocks in bytes, 0: no limit");
 
 static atomic64_t allocated = ATOMIC64_INIT(0);
 
 #ifdef CONFIG_X86
 #define PIECE_BYTES	(PAGE_SIZE << MAX_PAGE_ORDER)
-#define MOST_PIECES	192	/* that are taken from the allocator to find neighbors */
+#define MOST_PIECES	192	/* limit of the pieces that are allocated to find adjacent ones */
 
 static int by_address(const void *a, const void *b)
 {
@@ -29,7 +29,7 @@ static int by_address(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* The first of `want` neighbors in a sorted table, or `count`. */
+/* Returns the index of the first of `want` adjacent pieces in a sorted table, or `count`. */
 static unsigned int neighbors(const unsigned long *pieces, unsigned int count, unsigned int want)
 {
 	unsigned int first = 0, next;

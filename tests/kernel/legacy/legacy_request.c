@@ -85,10 +85,10 @@ int legacy_enqueue(struct legacy_buffer *buffer, const struct legacy_block_info 
 	block = buffer->blocks[info->id];
 	spin_lock_irq(&buffer->queue.list_lock);
 	state = block->state;
-	block->bytes_used = info->bytes_used;	/* also of a block that is refused below */
+	block->bytes_used = info->bytes_used;	/* also for a block that is refused below */
 	block->flags = info->flags;
 	if (state == LEGACY_DONE)
-		list_del_init(&block->head);	/* never dequeued: its samples are lost */
+		list_del_init(&block->head);	/* it was not dequeued, so its samples are lost */
 	spin_unlock_irq(&buffer->queue.list_lock);
 	if (state == LEGACY_QUEUED)
 		return 0;

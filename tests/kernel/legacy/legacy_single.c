@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * read() and write() of ADI's 5.x and 6.1: the buffer has one block, so the converter has nowhere to put samples
- * while user space empties it.
+ * read() and write() of ADI's 5.x and 6.1 kernels. The buffer has one block, so the converter
+ * cannot store samples while user space reads the block.
  */
 #include <linux/cleanup.h>
 #include <linux/mm.h>
@@ -9,7 +9,9 @@
 
 #include "legacy.h"
 
-/* With queue.lock. A failed allocation is not reported: read() then returns EBUSY. */
+/*
+ * Called with queue.lock held. A failed allocation is not reported, but read() then returns EBUSY.
+ */
 void legacy_single_start(struct legacy_buffer *buffer)
 {
 	struct iio_buffer *iio = &buffer->queue.buffer;
@@ -43,7 +45,7 @@ static bool single_ready(struct legacy_buffer *buffer)
 	return true;
 }
 
-/* Returns 0 while the block is in the DMA: the core then tries again at once. */
+/* Returns 0 while the block is in the DMA. The core then retries immediately. */
 static int single_io(struct iio_buffer *iio, size_t n, char __user *to, const char __user *from)
 {
 	struct legacy_buffer *buffer = legacy_buffer_of(iio);

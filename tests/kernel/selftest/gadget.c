@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A gadget of one FunctionFS interface, an endpoint in and one out, and its host by usbfs. */
+/*
+ * A gadget with one FunctionFS interface that has an IN and an OUT endpoint, and its host, which
+ * uses usbfs.
+ */
 #define _GNU_SOURCE
 #include <endian.h>
 #include <errno.h>
@@ -125,7 +128,7 @@ static void expect_event(struct gadget *g, int type)
 
 	do {
 		if (poll(&ready, 1, 20000) <= 0 || read(g->ep0, &event, sizeof(event)) < 0)
-			fail("no event %d of the gadget", type);
+			fail("the gadget did not get event %d", type);
 	} while (event.type != type);
 }
 
@@ -153,7 +156,7 @@ static int host_open(void)
 			}
 		}
 	}
-	fail("the host sees no gadget");
+	fail("the gadget did not appear on the host");
 }
 
 void gadget_open(struct gadget *g)
@@ -172,7 +175,7 @@ void gadget_open(struct gadget *g)
 	g->ep0 = open(MOUNT "/ep0", O_RDWR | O_CLOEXEC);
 	describe(g->ep0);
 	if (put(GADGET "/UDC", "dummy_udc.0"))
-		fail("the controller takes no gadget");
+		fail("the gadget cannot be bound to the controller");
 	expect_event(g, FUNCTIONFS_ENABLE);
 	g->in = open(MOUNT "/ep1", O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	g->out = open(MOUNT "/ep2", O_RDWR | O_CLOEXEC | O_NONBLOCK);
@@ -206,7 +209,7 @@ void gadget_close(struct gadget *g)
 	rmdir(GADGET "/configs/c.1");
 	rmdir(GADGET "/strings/0x409");
 	if (rmdir(GADGET))
-		fail("the gadget is left behind: %s", strerror(errno));
+		fail("the gadget cannot be removed: %s", strerror(errno));
 }
 
 int gadget_attach(int endpoint, int dmabuf)

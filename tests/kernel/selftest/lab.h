@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* ---- lab.c: files, devices, the simulator ---- */
+/* ---- lab.c: files, devices and the simulator ---- */
 
 #define ADC "iios-sim-adc"
 #define DAC "iios-sim-dac"
@@ -24,16 +24,16 @@ uint64_t count(const char *device, const char *name);
 int sim_load(const char *parameters);
 void must_load(const char *parameters);
 bool old_kernel(void);		/* Linux 6.1: no DMABUFs, no output */
-/* fixed, broken or single if the kernel has ADI's blocks, else "". */
+/* Returns fixed, broken or single if the kernel has ADI's blocks, otherwise "". */
 const char *legacy_mode(void);
 bool has_dmabufs(void);
-bool merges_pages(void);	/* udmabuf makes one segment of pages that lie side by side */
+bool merges_pages(void);	/* udmabuf merges adjacent pages into one segment */
 bool repeats_cyclic(void);	/* IIO passes CYCLIC on to the DMA driver */
-bool heapless(void);		/* Debian's arm64: no dma-heap; udmabuf stands in */
+bool heapless(void);		/* Debian's arm64 has no dma-heap; udmabuf replaces it */
 double now(void);
 void pause_ms(unsigned int ms);
 
-/* ---- scan.c: the layout of a scan and the patterns, written a second time ---- */
+/* ---- scan.c: a second implementation of the layout of a scan and of the patterns ---- */
 
 #define MAX_CHANNELS 5
 
@@ -57,7 +57,10 @@ uint64_t channel_value(const struct channel *channel, const uint8_t *scan);
 uint64_t lane_value(const struct channel *channel, uint64_t counter);
 unsigned int truth(const char *device, struct gap *gaps, unsigned int max);
 
-/* Checks a recording against ramp or lanes with these gaps; returns the bad bytes or scans. */
+/*
+ * Check a recording against ramp or lanes with these gaps. Return the number of bad bytes or
+ * scans.
+ */
 uint64_t verify_ramp(const struct layout *layout, const uint8_t *data, size_t bytes,
 		     const struct gap *gaps, unsigned int gap_count);
 uint64_t verify_lanes(const struct layout *layout, const uint8_t *data, size_t bytes,
@@ -83,18 +86,21 @@ struct stream {
 	unsigned int blocks;
 	int chr, buffer;
 	struct block block[MAX_BLOCKS];
-	unsigned int next;		/* the block to be waited for */
+	unsigned int next;		/* the next block to wait for */
 };
 
-/* Opens, attaches and enqueues all blocks, and enables; fields up to blocks are given. */
+/* Opens the device and attaches all blocks. The caller sets the members up to `blocks`. */
 void stream_open(struct stream *stream, unsigned int mask);
 void stream_start(struct stream *stream);
-/* Enqueues the next free block (an output's data lie in it already): 0 or -errno. */
+/* Enqueues a block. For an output, the block already contains the data. Returns 0 or -errno. */
 int stream_enqueue(struct stream *stream, unsigned int number);
-/* Waits for the oldest block: 1 done, 0 timeout, -errno the fence's error. */
+/* Waits for the oldest block. Returns 1 when it is done, 0 on timeout, or the fence's -errno. */
 int stream_wait(struct stream *stream, int timeout_ms);
 void stream_close(struct stream *stream);
-/* Captures this many bytes; pauses for a time after each of the blocks whose bit is set. */
+/*
+ * record() captures the given number of bytes. capture() also pauses for `pause` ms after each
+ * block whose bit is set in `pauses`.
+ */
 uint8_t *record(const char *device, enum memory memory, unsigned int mask, size_t bytes,
 		size_t block_bytes);
 void capture(struct stream *stream, uint8_t *data, size_t bytes, uint64_t pauses,
@@ -106,19 +112,22 @@ bool fence_is_stub(int fence, uint64_t since_ns);
 
 struct gadget {
 	int ep0, in, out;		/* in: 0x81, out: 0x02 */
-	int host;			/* of usbfs, its interface claimed */
+	int host;			/* file of usbfs with the claimed interface */
 };
 
 void udc_load(const char *parameters);
 void udc_knob(const char *name, const char *value);
 uint64_t udc_count(const char *name);
 void gadget_open(struct gadget *gadget);
-/* The cable was out: waits until the gadget is configured again, and opens the host's side. */
+/*
+ * Call after the cable was unplugged. Waits until the gadget is configured again, and opens the
+ * host's side.
+ */
 void gadget_returned(struct gadget *gadget);
 void gadget_close(struct gadget *gadget);
 int gadget_attach(int endpoint, int dmabuf);			/* 0 or -errno */
 int gadget_transfer(int endpoint, int dmabuf, size_t bytes);	/* 0 or -errno */
-/* Bytes, or -errno. */
+/* Returns the number of bytes, or -errno. */
 int host_bulk(const struct gadget *gadget, unsigned int address, void *data, size_t bytes);
 int host_clear_halt(const struct gadget *gadget, unsigned int address);
 
@@ -131,7 +140,10 @@ struct blocks {
 };
 
 int heap_block(void);
-/* USB_BLOCKS of them, counting on from block to block, attached to the endpoint. */
+/*
+ * Makes USB_BLOCKS blocks with words that count on from block to block, and attaches them to the
+ * endpoint.
+ */
 void blocks_open(struct blocks *blocks, enum memory memory, int endpoint);
 void blocks_close(struct blocks *blocks);
 
@@ -146,9 +158,9 @@ enum need {
 	READING,		/* read() works on a DMA buffer */
 	DMABUFS,
 	WRITING,		/* write() works, on an output */
-	BLOCKS,			/* ADI's, whatever read() does */
+	BLOCKS,			/* blocks of ADI's kernels, whatever read() does */
 	BLOCKS_AND_READING,
-	ONE_BLOCK,		/* read() and write() have one */
+	ONE_BLOCK,		/* read() and write() use a single block */
 };
 
 struct test {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* User space's side of ADI's legacy blocks. */
+/* The user space interface of ADI's legacy blocks. */
 #ifndef SELFTEST_LEGACY_H
 #define SELFTEST_LEGACY_H
 
@@ -33,15 +33,15 @@ enum file { DEVICE_FILE, BUFFER_FILE };
 struct legacy {
 	const char *device;
 	bool output;
-	int chr, fd;			/* fd: the requests' */
+	int chr, fd;			/* fd: for requests */
 	unsigned int count;
 	size_t size;
 	uint8_t *data[LEGACY_BLOCKS];
 };
 
-/* Opens the device without blocks, disabled, with these channels. */
+/* Opens the device with the given channels, disabled and without blocks. */
 void legacy_open(struct legacy *legacy, const char *device, unsigned int mask, enum file file);
-/* Allocates and maps; the kernel must grant all of them. */
+/* Allocates and maps blocks. The kernel must grant all of them. */
 void legacy_blocks(struct legacy *legacy, unsigned int count, size_t size);
 void legacy_unmap(struct legacy *legacy);
 void legacy_close(struct legacy *legacy);	/* disables, unmaps and frees */
@@ -53,7 +53,7 @@ int legacy_free(int fd);
 int legacy_query(int fd, unsigned int id, struct block_info *info);
 int legacy_enqueue(struct legacy *legacy, unsigned int id, size_t bytes, unsigned int flags);
 int legacy_dequeue(struct legacy *legacy, struct block_info *info);	/* does not wait */
-/* The next block that is done within two seconds. */
+/* Gets the next block, which must be done within two seconds. */
 int legacy_wait(struct legacy *legacy, struct block_info *info);
 short legacy_poll(int fd, int timeout_ms);
 

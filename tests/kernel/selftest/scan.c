@@ -44,7 +44,7 @@ void layout_read(const char *device, bool output, unsigned int mask, struct layo
 	layout->scan_bytes = (offset + largest - 1) / largest * largest;
 }
 
-/* The storage as a number. */
+/* Returns the storage of a channel as a number. */
 uint64_t channel_value(const struct channel *c, const uint8_t *scan)
 {
 	uint64_t value = 0;
@@ -89,7 +89,7 @@ unsigned int truth(const char *device, struct gap *gaps, unsigned int max)
 	return n;
 }
 
-/* The absolute scan of the n-th delivered one. */
+/* Returns the absolute index of the n-th delivered scan. */
 static uint64_t absolute(uint64_t n, const struct gap *gaps, unsigned int count)
 {
 	uint64_t lost = 0;

@@ -20,7 +20,7 @@ struct enqueue {
 	uint64_t bytes_used;
 };
 
-/* Debian 12's headers are older than these. */
+/* Debian 12's headers do not have these definitions. */
 #define GET_FD		_IOWR('i', 0x91, int)
 #define ATTACH		_IOW('i', 0x92, int)
 #define DETACH		_IOW('i', 0x93, int)
@@ -148,7 +148,10 @@ bool fence_info(int fence, char driver[32], int *status)
 	return true;
 }
 
-/* Whether it is the stub, whose time is older than any transfer's; since Linux 7 it has no name of its own. */
+/*
+ * Returns whether the fence is the stub, whose time is before that of any transfer. Since Linux 7
+ * the stub has no name of its own.
+ */
 bool fence_is_stub(int fence, uint64_t since_ns)
 {
 	struct sync_fence_info one = { 0 };

@@ -47,8 +47,8 @@ static void ramp_instant(void)
 	ramp_case(UDMABUF, "instant=1 sg=0");
 }
 
-/* What a transfer costs: with scatter-gather one interrupt a block, without it one a segment. */
-static void counts(void)
+/* With scatter-gather a transfer has one interrupt per block, and without it one per segment. */
+static void interrupts_per_block_or_segment(void)
 {
 	unsigned int least = merges_pages() ? 1 : 256;	/* segments of a block */
 	uint64_t transfers, segments, interrupts;
@@ -84,7 +84,7 @@ static void lanes_subsets(const char *parameters, unsigned int masks, uint64_t s
 		uint8_t *data;
 		uint64_t bad;
 
-		if (last)	/* or fileio may hang, see "What the kernel really does" */
+		if (last)	/* otherwise fileio can hang, see "What the kernel really does" */
 			pause_ms(300);
 		data = record(ADC, last ? FILEIO : HEAP, mask, bytes, 24 << 10);
 		layout_read(ADC, false, mask, &layout);
@@ -118,7 +118,7 @@ static void counter_wraps(void)
 	lanes_subsets("pattern=lanes counter=32 start=4294960000", 32, 4294960000);
 }
 
-static void ramp_under_counter(void)
+static void ramp_with_counter(void)
 {
 	const size_t bytes = 1 << 20;
 	struct layout layout;
@@ -136,7 +136,7 @@ static void ramp_under_counter(void)
 	free(data);
 }
 
-static void stamps(void)
+static void stamp_pattern(void)
 {
 	const size_t bytes = 4 << 20;
 	uint64_t word;
@@ -153,7 +153,7 @@ static void stamps(void)
 	free(data);
 }
 
-static void two_adcs(void)
+static void two_adcs_capture_together(void)
 {
 	struct stream a = { .device = ADC, .memory = HEAP, .block_bytes = 65536, .blocks = 4 };
 	struct stream b = { .device = ADC "2", .memory = HEAP, .block_bytes = 65536, .blocks = 4 };
@@ -169,10 +169,10 @@ static void two_adcs(void)
 	stream_start(&b);
 	capture(&a, data, bytes, 0, 0);
 	if (verify_ramp(&layout, data, bytes, NULL, 0))
-		fail("the first differs");
+		fail("the samples of the first ADC differ");
 	capture(&b, data, bytes, 0, 0);
 	if (verify_ramp(&layout, data, bytes, NULL, 0))
-		fail("the second differs");
+		fail("the samples of the second ADC differ");
 	stream_close(&a);
 	stream_close(&b);
 	free(data);
@@ -184,12 +184,12 @@ const struct test capture_tests[] = {
 	{ "ramp_fileio", ramp_fileio, READING },
 	{ "ramp_fileio_without_sg", ramp_fileio_without_sg, READING },
 	{ "ramp_instant", ramp_instant, READING },
-	{ "counts", counts, DMABUFS },
+	{ "interrupts_per_block_or_segment", interrupts_per_block_or_segment, DMABUFS },
 	{ "lanes_every_scan_type_and_subset", lanes_every_scan_type_and_subset, READING },
 	{ "lanes_with_counter", lanes_with_counter, READING },
 	{ "counter_wraps", counter_wraps, READING },
-	{ "ramp_under_counter", ramp_under_counter, READING },
-	{ "stamps", stamps, DMABUFS },
-	{ "two_adcs", two_adcs, READING },
+	{ "ramp_with_counter", ramp_with_counter, READING },
+	{ "stamp_pattern", stamp_pattern, DMABUFS },
+	{ "two_adcs_capture_together", two_adcs_capture_together, READING },
 	{ NULL, NULL, READING },
 };

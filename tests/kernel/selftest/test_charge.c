@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Time that the simulator takes for work which costs a real machine some. */
+/* The simulator spends time on work that takes time on a real machine. */
 #include <stdlib.h>
 
 #include "lab.h"
@@ -14,7 +14,7 @@ static double timed(const char *parameters)
 	return now() - begin;
 }
 
-static void charges(void)
+static void segments_and_interrupts_take_time(void)
 {
 	double plain = timed("sg=0 pattern=stamp");
 	double segment = timed("sg=0 pattern=stamp segment_ns=200000");
@@ -22,11 +22,11 @@ static void charges(void)
 
 	printf("  %.2f s, with segments charged %.2f s, with interrupts %.2f s\n", plain, segment,
 	       irq);
-	if (segment < 0.2 || irq < 0.1)	/* several segments may share an interrupt */
+	if (segment < 0.2 || irq < 0.1)	/* several segments can share an interrupt */
 		fail("1024 segments at 200 us each expected");
 }
 
-static void slow_register(void)
+static void register_read_is_delayed(void)
 {
 	char path[256], file[300], text[32];
 	double begin = now();
@@ -42,7 +42,7 @@ static void slow_register(void)
 }
 
 const struct test charge_tests[] = {
-	{ "charges", charges, DMABUFS },
-	{ "slow_register", slow_register, DMABUFS },
+	{ "segments_and_interrupts_take_time", segments_and_interrupts_take_time, DMABUFS },
+	{ "register_read_is_delayed", register_read_is_delayed, DMABUFS },
 	{ NULL, NULL, READING },
 };

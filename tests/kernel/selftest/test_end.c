@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Unplugging and unloading, with files open and blocks in flight, and what the kernel keeps afterwards. */
+/*
+ * Unplugging and unloading with open files and blocks in flight, and DMABUFs that the kernel keeps
+ * afterwards.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -44,7 +47,7 @@ static void unplug_with_blocks_queued(void)
 	free(record(ADC, UDMABUF, IQ, 1 << 20, 64 << 10));
 }
 
-static void unplug_while_it_runs(void)
+static void unplug_during_capture(void)
 {
 	int i;
 
@@ -88,7 +91,10 @@ static void unplug_fileio(void)
 	stream_close(&s);
 }
 
-/* ENQUEUE after the unplug is accepted and never ends (the kernel's way); all must be closable. */
+/*
+ * The kernel accepts ENQUEUE after an unplug, but the block is never done. It must still be
+ * possible to close all files.
+ */
 static void enqueue_after_unplug(void)
 {
 	struct stream s;
@@ -100,7 +106,7 @@ static void enqueue_after_unplug(void)
 	ret = stream_enqueue(&s, 0);
 	printf("  ENQUEUE after the unplug: %d\n", ret);
 	if (!ret && stream_wait(&s, 200))
-		fail("a block in limbo ended");
+		fail("a block that was enqueued after the unplug is done");
 	stream_close(&s);
 }
 
@@ -110,12 +116,12 @@ static void unload_while_open(void)
 
 	start_slow(&s, HEAP, "rate=1000");
 	if (!sim_load("none 2>/dev/null"))
-		fail("unloaded under an open device");
+		fail("unloaded while a device was open");
 	stream_close(&s);
 	must_load("");
 }
 
-/* Only the buffer's file and its attachments are left. */
+/* Only the file of the buffer and its attachments stay open. */
 static void unload_with_buffer_open(void)
 {
 	struct stream s;
@@ -129,7 +135,7 @@ static void unload_with_buffer_open(void)
 	must_load("");
 }
 
-static void unbind_dmac_user(void)
+static void unbind_converter_driver(void)
 {
 	struct stream s;
 	int ret;
@@ -180,8 +186,8 @@ static unsigned int dmabufs(void)
 	return n;
 }
 
-/* What is left after DETACH and after every file was closed. */
-static void leaks(void)
+/* Counts the DMABUFs that are left after DETACH and after every file was closed. */
+static void dmabufs_left_after_streams(void)
 {
 	struct stream s = { .device = ADC, .memory = HEAP, .block_bytes = 65536, .blocks = 4 };
 	unsigned int before;
@@ -191,7 +197,7 @@ static void leaks(void)
 	before = dmabufs();
 	free(record(ADC, HEAP, IQ, 1 << 20, 65536));
 	pause_ms(300);
-	printf("  after a stream: %u DMABUFs more\n", dmabufs() - before);
+	printf("  after a stream: %u more DMABUFs\n", dmabufs() - before);
 	if (dmabufs() != before)
 		fail("a plain stream leaks");
 	must_load("refuse_at=5");
@@ -203,7 +209,7 @@ static void leaks(void)
 	stream_enqueue(&s, 1);
 	stream_close(&s);
 	pause_ms(300);
-	printf("  after a refused descriptor: %u DMABUFs more\n", dmabufs() - before);
+	printf("  after a refused descriptor: %u more DMABUFs\n", dmabufs() - before);
 	must_load("rate=1000");
 	stream_open(&s, IQ);
 	stream_start(&s);
@@ -213,10 +219,12 @@ static void leaks(void)
 		fail("ENQUEUE on a disabled buffer");
 	stream_close(&s);
 	pause_ms(300);
-	printf("  after ENQUEUE on a disabled buffer: %u DMABUFs more\n", dmabufs() - before);
+	printf("  after ENQUEUE on a disabled buffer: %u more DMABUFs\n", dmabufs() - before);
 }
 
-/* One of many tries: the kernel frees the DMABUF blocks from a work queue. */
+/*
+ * This fails in some of many attempts, because the kernel frees the DMABUF blocks in a work queue.
+ */
 static void fileio_after_dmabuf(void)
 {
 	unsigned int waits[] = { 0, 300 }, i;
@@ -239,23 +247,23 @@ static void fileio_after_dmabuf(void)
 		n = read(s.buffer, data, sizeof(data));
 		printf("  fileio %u ms after DMABUF: %s\n", waits[i], n > 0 ? "data" : "nothing");
 		if (i && n <= 0)
-			fail("it worked after 300 ms so far");
+			fail("fileio must work 300 ms after DMABUFs");
 		stream_close(&s);
 	}
 }
 
 const struct test end_tests[] = {
 	{ "unplug_with_blocks_queued", unplug_with_blocks_queued, DMABUFS },
-	{ "unplug_while_it_runs", unplug_while_it_runs, READING },
+	{ "unplug_during_capture", unplug_during_capture, READING },
 	{ "unplug_dead_core", unplug_dead_core, DMABUFS },
 	{ "unplug_fileio", unplug_fileio, READING },
 	{ "enqueue_after_unplug", enqueue_after_unplug, DMABUFS },
 	{ "unload_while_open", unload_while_open, READING },
 	{ "unload_with_buffer_open", unload_with_buffer_open, DMABUFS },
-	{ "unbind_dmac_user", unbind_dmac_user, DMABUFS },
+	{ "unbind_converter_driver", unbind_converter_driver, DMABUFS },
 	{ "reload_often", reload_often, READING },
 	{ "restart_often", restart_often, READING },
 	{ "fileio_after_dmabuf", fileio_after_dmabuf, DMABUFS },
-	{ "leaks", leaks, DMABUFS },
+	{ "dmabufs_left_after_streams", dmabufs_left_after_streams, DMABUFS },
 	{ NULL, NULL, READING },
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the kernel really does, in what programs depend on: docs/lab-findings.md has the answers, this
- * prints them and fails if a kernel has changed its mind.
+ * Behavior of the kernel on which programs depend. docs/lab-findings.md documents it. These tests
+ * print it, and fail if a kernel behaves differently.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -50,7 +50,7 @@ static int open_device(const char *name, int *buffer)
 	return chr;
 }
 
-static void attach_of_no_fd(void)
+static void attach_of_an_invalid_fd(void)
 {
 	int buffer, chr, nothing = -1, index = 7, again = 0;
 
@@ -65,7 +65,7 @@ static void attach_of_no_fd(void)
 	say("the buffer's fd blocks", fcntl(buffer, F_GETFL) & O_NONBLOCK, 0);
 }
 
-static void while_enabled(void)
+static void attributes_while_enabled(void)
 {
 	struct stream s = { .device = ADC, .memory = FILEIO, .block_bytes = 65536 };
 	char text[32];
@@ -138,14 +138,17 @@ static void cyclic_once(const char *parameters)
 	interrupts = count(DAC, "interrupts");
 	printf("  %s: played %" PRIu64 " times, %" PRIu64 " interrupts\n", parameters, played, interrupts);
 	if (repeats_cyclic() ? played < 5 : played != 1)
-		fail("it was played once up to 7.2, and is repeated since 7.3");
-	/* Without either the driver queues the one segment again by its interrupt. */
+		fail("the block is played once up to Linux 7.2, and repeated since 7.3");
+	/*
+	 * Without scatter-gather and the cyclic bit, the driver queues the segment again in its
+	 * interrupt handler.
+	 */
 	if (count(DAC, "underflows") && repeats_cyclic() && !strstr(parameters, "sg=0 cyclic=0"))
 		fail("%" PRIu64 " underflows", count(DAC, "underflows"));
 	stream_close(&s);
 }
 
-static void cyclic(void)
+static void cyclic_blocks(void)
 {
 	cyclic_once("check=none dac_rate=1000000 fifo=0");
 	cyclic_once("check=none dac_rate=1000000 fifo=0 cyclic=0");
@@ -171,7 +174,7 @@ static void attach_after_enqueue(void)
 	stream_close(&t);
 }
 
-/* A buffer without DMABUFs: the first answer that means "fall back". */
+/* A buffer without DMABUFs. Its error of ATTACH means that a program has to use read(). */
 static void software_fifo(void)
 {
 	struct stream s = { .device = "iios-sim-slow", .memory = FILEIO, .block_bytes = 512 };
@@ -211,7 +214,7 @@ static void software_fifo(void)
 	stream_close(&s);
 }
 
-static void names(void)
+static void names_in_proc_and_sysfs(void)
 {
 	char line[256], path[256];
 	FILE *file = fopen("/proc/interrupts", "r");
@@ -231,13 +234,13 @@ static void names(void)
 }
 
 const struct test fact_tests[] = {
-	{ "attach_of_no_fd", attach_of_no_fd, READING },
-	{ "while_enabled", while_enabled, READING },
+	{ "attach_of_an_invalid_fd", attach_of_an_invalid_fd, READING },
+	{ "attributes_while_enabled", attributes_while_enabled, READING },
 	{ "attach_in_fileio_mode", attach_in_fileio_mode, DMABUFS },
 	{ "enqueue_errors", enqueue_errors, DMABUFS },
-	{ "cyclic", cyclic, DMABUFS },
+	{ "cyclic_blocks", cyclic_blocks, DMABUFS },
 	{ "attach_after_enqueue", attach_after_enqueue, DMABUFS },
 	{ "software_fifo", software_fifo, READING },
-	{ "names", names, READING },
+	{ "names_in_proc_and_sysfs", names_in_proc_and_sysfs, READING },
 	{ NULL, NULL, READING },
 };

@@ -38,7 +38,10 @@ static void refused_at_start(void)
 	stream_close(&s);
 }
 
-/* The refused block's fence has signalled before it can be exported: a stub that says "done". */
+/*
+ * The fence of a refused block has signaled before it can be exported, so the export gives a stub
+ * that is "done".
+ */
 static void expect_stub(struct stream *s, unsigned int number)
 {
 	uint64_t since = now() * 1e9;
@@ -69,7 +72,7 @@ static void refused_mid_stream(void)
 	stream_close(&s);
 }
 
-static void refused_alone(void)
+static void refused_with_an_empty_queue(void)
 {
 	struct stream s;
 	int i;
@@ -82,7 +85,7 @@ static void refused_alone(void)
 	stream_close(&s);
 }
 
-static void misaligned(void)
+static void misaligned_block_is_refused(void)
 {
 	struct stream s;
 
@@ -138,7 +141,7 @@ static void stall_without_loss(void)
 	faulty_capture("stall_at=20000 stall_ms=90", NULL, 0);
 }
 
-static void drops(void)
+static void dropped_scans(void)
 {
 	struct gap gaps[3] = {
 		{ .delivered = 10000, .lost = 123 },
@@ -154,7 +157,7 @@ static void drops(void)
 		fail("the drop was not reported");
 }
 
-/* What a stalled core's FIFO loses may lie among the samples of a drop. */
+/* A drop can include samples that the FIFO of a stalled core loses. */
 static void a_drop_over_an_overflow(void)
 {
 	struct gap gaps[2] = {
@@ -165,7 +168,7 @@ static void a_drop_over_an_overflow(void)
 	faulty_capture("rate=1000000 fifo=1000 stall_at=20000 stall_ms=100 drop_at=20500 drop=5000", gaps, 2);
 }
 
-static void dead_core(void)
+static void dead_core_completes_nothing(void)
 {
 	struct stream s;
 
@@ -185,7 +188,7 @@ static void dead_core(void)
 	free(record(ADC, HEAP, IQ, 1 << 20, BLOCK));
 }
 
-/* instant=1: the fence has signalled before ENQUEUE returns. */
+/* With instant=1, the fence has signaled before ENQUEUE returns. */
 static void instant_completion(void)
 {
 	struct pollfd late = { .events = POLLIN };
@@ -203,7 +206,7 @@ static void instant_completion(void)
 		if (stream_enqueue(&s, i % 4) || !fence_info(s.block[i % 4].fence, driver, &status))
 			fail("ENQUEUE");
 		stubs += fence_is_stub(s.block[i % 4].fence, since);
-		/* On a busy machine, and an emulated arm64, it may be later than the export. */
+		/* On a busy machine, and on an emulated arm64, it can signal after the export. */
 		late.fd = s.block[i % 4].fence;
 		if (!status && poll(&late, 1, 1000) == 1)
 			fence_info(late.fd, driver, &status);
@@ -211,11 +214,14 @@ static void instant_completion(void)
 			fail("block %d: driver %s status %d", i, driver, status);
 	}
 	if (stubs < 50)
-		fail("only %d fences of 100 had signalled before they could be exported", stubs);
+		fail("only %d fences of 100 had signaled before they could be exported", stubs);
 	stream_close(&s);
 }
 
-/* The kernel hides it from DMABUF users; fileio without scatter-gather gets fewer bytes. */
+/*
+ * The kernel does not report a short block to DMABUF users. Fileio without scatter-gather gets
+ * fewer bytes.
+ */
 static void short_block(void)
 {
 	uint8_t *data = malloc(8 * BLOCK);
@@ -238,8 +244,8 @@ static void short_block(void)
 	free(data);
 }
 
-/* Faults through the knobs instead of parameters, and positions that are switched off again. */
-static void knobs(void)
+/* Sets faults by knobs instead of parameters, and switches positions off again. */
+static void faults_by_knobs(void)
 {
 	struct gap gap = { .delivered = 5000, .lost = 7 };
 	uint8_t *data;
@@ -264,15 +270,15 @@ static void knobs(void)
 const struct test fault_tests[] = {
 	{ "refused_at_start", refused_at_start, DMABUFS },
 	{ "refused_mid_stream", refused_mid_stream, DMABUFS },
-	{ "refused_alone", refused_alone, DMABUFS },
-	{ "misaligned", misaligned, DMABUFS },
+	{ "refused_with_an_empty_queue", refused_with_an_empty_queue, DMABUFS },
+	{ "misaligned_block_is_refused", misaligned_block_is_refused, DMABUFS },
 	{ "stall_with_loss", stall_with_loss, READING },
 	{ "stall_without_loss", stall_without_loss, READING },
-	{ "drops", drops, READING },
+	{ "dropped_scans", dropped_scans, READING },
 	{ "a_drop_over_an_overflow", a_drop_over_an_overflow, READING },
-	{ "dead_core", dead_core, DMABUFS },
+	{ "dead_core_completes_nothing", dead_core_completes_nothing, DMABUFS },
 	{ "short_block", short_block, READING },
 	{ "instant_completion", instant_completion, DMABUFS },
-	{ "knobs", knobs, READING },
+	{ "faults_by_knobs", faults_by_knobs, READING },
 	{ NULL, NULL, READING },
 };

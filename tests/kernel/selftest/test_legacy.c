@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Streams by ADI's legacy blocks. */
+/* Streams with ADI's legacy blocks. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -27,7 +27,7 @@ static void expect_ramp(const uint8_t *data, size_t bytes, uint64_t word)
 			fail("word %" PRIu64 " of the ramp differs", word);
 }
 
-/* Captures `total` blocks and checks every word, the order and that none has a time stamp. */
+/* Captures `total` blocks. Checks every word and the order, and that no block has a time stamp. */
 static void capture_blocks(const char *parameters, enum file file, unsigned int blocks, size_t size,
 			   unsigned int total)
 {
@@ -162,12 +162,12 @@ static void cyclic_block(const char *parameters, unsigned int interrupts)
 static void a_cyclic_block_repeats_without_interrupts(void)
 {
 	cyclic_block("check=none dac_rate=1000000 fifo=0", 0);
-	/* The one interrupt is that of the start. */
+	/* The only interrupt is that of the start. */
 	cyclic_block("check=none dac_rate=1000000 fifo=0 sg=0", 1);
 }
 
 /* With scatter-gather the driver reports a full block, as with DMABUFs. */
-static void a_short_transfer_shows_without_scatter_gather_only(void)
+static void a_short_transfer_is_reported_only_without_scatter_gather(void)
 {
 	struct block_info info;
 	struct legacy l;
@@ -220,8 +220,8 @@ const struct test legacy_tests[] = {
 	{ "empty_and_odd_blocks_are_done_at_once_and_not_played",
 	  empty_and_odd_blocks_are_done_at_once_and_not_played, BLOCKS },
 	{ "a_cyclic_block_repeats_without_interrupts", a_cyclic_block_repeats_without_interrupts, BLOCKS },
-	{ "a_short_transfer_shows_without_scatter_gather_only",
-	  a_short_transfer_shows_without_scatter_gather_only, BLOCKS },
+	{ "a_short_transfer_is_reported_only_without_scatter_gather",
+	  a_short_transfer_is_reported_only_without_scatter_gather, BLOCKS },
 	{ "disable_returns_blocks_in_flight_once", disable_returns_blocks_in_flight_once, BLOCKS },
 	{ NULL, NULL, READING },
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A finite FIFO: what the stream shows is what the simulator says that it lost. */
+/* Losses of a finite FIFO. The gaps in the stream must be equal to the simulator's list of gaps. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ struct result {
 	double seconds;
 };
 
-/* Captures with two pauses of 150 ms and checks all of it against the list of true gaps. */
+/* Captures with two pauses of 150 ms, and checks all data against the list of true gaps. */
 static void lossy(enum memory memory, bool lanes, const char *parameters, struct result *r)
 {
 	struct stream s = { .device = ADC, .memory = memory, .block_bytes = BLOCK, .blocks = 4 };
@@ -53,13 +53,13 @@ static void lossy(enum memory memory, bool lanes, const char *parameters, struct
 	free(data);
 }
 
-static void fifo_of_nothing(void)
+static void fifo_of_0(void)
 {
 	struct result r;
 
 	lossy(HEAP, false, "rate=1000000 fifo=0", &r);
 	if (r.gap_count < 2 || r.lost < 2 * RATE / 20)
-		fail("two pauses should have cost more");
+		fail("two pauses must lose more samples");
 }
 
 static void fifo_of_4096(void)
@@ -69,13 +69,13 @@ static void fifo_of_4096(void)
 	lossy(UDMABUF, false, "rate=1000000 fifo=4096", &r);
 	if (r.gap_count < 2 || r.lost < 2 * RATE / 20)
 		fail("two gaps expected");
-	/* four blocks were queued, then the FIFO filled: old scans before the jump */
+	/* Four blocks were queued, then the FIFO filled. Its old scans are before the jump. */
 	if (r.gaps[0].delivered % (BLOCK / 4) != 4096)
-		fail("the jump should lie 4096 scans into a block, is at %" PRIu64,
+		fail("the jump must be 4096 scans into a block, but is at %" PRIu64,
 		     r.gaps[0].delivered);
 }
 
-static void fifo_deep_enough(void)
+static void deep_fifo_loses_nothing(void)
 {
 	struct result r;
 
@@ -84,7 +84,7 @@ static void fifo_deep_enough(void)
 		fail("nothing should be lost");
 }
 
-static void fileio_loses_too(void)
+static void fileio_loses_scans(void)
 {
 	struct result r;
 
@@ -93,7 +93,7 @@ static void fileio_loses_too(void)
 		fail("gaps expected");
 }
 
-static void lanes_and_counter_show_it(void)
+static void lanes_and_counter_show_losses(void)
 {
 	struct result r;
 
@@ -111,7 +111,7 @@ static void without_sg(void)
 		fail("two gaps expected");
 }
 
-static void odd_scans(void)
+static void scans_of_three_channels(void)
 {
 	struct stream s = { .device = ADC, .memory = HEAP, .block_bytes = 24576, .blocks = 4 };
 	const size_t bytes = 24576 * 30;
@@ -132,7 +132,7 @@ static void odd_scans(void)
 	free(data);
 }
 
-/* At a rate that the machine can keep, time is right and nothing is lost. */
+/* At a rate that the machine can sustain, the time is right and nothing is lost. */
 static void rate_is_kept(void)
 {
 	struct stream s = { .device = ADC, .memory = HEAP, .block_bytes = BLOCK, .blocks = 8 };
@@ -206,18 +206,21 @@ static void register_tells(const char *parameters, const char *way, const char *
 	free(data);
 }
 
-static void register_mainline(void)
+static void overflow_register_of_mainline(void)
 {
 	register_tells("rate=1000000 fifo=200000", "backend0/direct_reg_access", "0x88", "0x88 0x4");
 }
 
-static void register_adi(void)
+static void overflow_register_of_adi(void)
 {
 	register_tells("rate=1000000 fifo=200000 xflow=adi", "direct_reg_access", "0x80000088",
 		       "0x80000088 0x4");
 }
 
-/* The simulator makes data ahead of its clock. The register must follow the clock, not the data. */
+/*
+ * The simulator makes data ahead of its clock. The register must follow the clock and not the
+ * data.
+ */
 static void a_drop_of_one_sample_sets_the_bit_once(void)
 {
 	struct stream s = { .device = ADC, .memory = HEAP, .block_bytes = BLOCK, .blocks = 4 };
@@ -232,23 +235,23 @@ static void a_drop_of_one_sample_sets_the_bit_once(void)
 			rises++;
 			register_88("direct_reg_access", "0x80000088", "0x80000088 0x4");
 		}
-	if (rises < 1 || rises > 2)	/* twice if the program reads it again within those 10 us */
+	if (rises < 1 || rises > 2)	/* twice if it is read again within 10 us */
 		fail("the bit rose %u times", rises);
 	stream_close(&s);
 }
 
 const struct test loss_tests[] = {
-	{ "fifo_of_nothing", fifo_of_nothing, READING },
+	{ "fifo_of_0", fifo_of_0, READING },
 	{ "fifo_of_4096", fifo_of_4096, READING },
-	{ "fifo_deep_enough", fifo_deep_enough, READING },
-	{ "fileio_loses_too", fileio_loses_too, READING },
-	{ "lanes_and_counter_show_it", lanes_and_counter_show_it, READING },
+	{ "deep_fifo_loses_nothing", deep_fifo_loses_nothing, READING },
+	{ "fileio_loses_scans", fileio_loses_scans, READING },
+	{ "lanes_and_counter_show_losses", lanes_and_counter_show_losses, READING },
 	{ "losses_without_sg", without_sg, READING },
-	{ "odd_scans", odd_scans, READING },
+	{ "scans_of_three_channels", scans_of_three_channels, READING },
 	{ "rate_is_kept", rate_is_kept, READING },
 	{ "rate_changes_while_running", rate_changes_while_running, READING },
-	{ "register_mainline", register_mainline, DMABUFS },
-	{ "register_adi", register_adi, READING },
+	{ "overflow_register_of_mainline", overflow_register_of_mainline, DMABUFS },
+	{ "overflow_register_of_adi", overflow_register_of_adi, READING },
 	{ "a_drop_of_one_sample_sets_the_bit_once", a_drop_of_one_sample_sets_the_bit_once, READING },
 	{ NULL, NULL, READING },
 };

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* read() and write() on kernels with legacy blocks, and unplugging. In mode broken, `run` has the tests. */
+/*
+ * read() and write() on kernels with legacy blocks, and unplugging. The script `run` tests the mode
+ * `broken`.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -37,7 +40,7 @@ static void a_half_read_block_excludes_others(void)
 	free(record(ADC, FILEIO, ALL, 1 << 20, BLOCK));
 }
 
-static void the_device_file_cannot_be_read_beside_the_buffer_file(void)
+static void the_device_file_cannot_be_read_while_the_buffer_file_is_open(void)
 {
 	struct legacy l;
 	char data[256];
@@ -125,7 +128,7 @@ static void a_single_block_loses_samples_between_reads(void)
 			fail("a gap inside a block, at byte %zu", i);
 	}
 	if (!gaps || gaps > count(ADC, "gap_count"))
-		fail("%" PRIu64 " gaps, of the converter's %" PRIu64, gaps, count(ADC, "gap_count"));
+		fail("%" PRIu64 " gaps; the ADC counts %" PRIu64, gaps, count(ADC, "gap_count"));
 	free(data);
 }
 
@@ -164,15 +167,15 @@ static void a_single_block_without_memory_is_not_reported(void)
 	legacy_enable(&l, false);
 	expect("cma", put(CMA, "0"), 0);
 	legacy_enable(&l, true);
-	expect("ALLOC beside the single block", legacy_alloc(l.fd, 1, 4096, NULL), -EBUSY);
+	expect("ALLOC while there is a single block", legacy_alloc(l.fd, 1, 4096, NULL), -EBUSY);
 	expect("poll", legacy_poll(l.fd, 0), POLLIN);
 	legacy_close(&l);
 }
 
 const struct test mode_tests[] = {
 	{ "a_half_read_block_excludes_others", a_half_read_block_excludes_others, BLOCKS_AND_READING },
-	{ "the_device_file_cannot_be_read_beside_the_buffer_file",
-	  the_device_file_cannot_be_read_beside_the_buffer_file, BLOCKS_AND_READING },
+	{ "the_device_file_cannot_be_read_while_the_buffer_file_is_open",
+	  the_device_file_cannot_be_read_while_the_buffer_file_is_open, BLOCKS_AND_READING },
 	{ "after_unplug_requests_fail_and_the_mapping_stays",
 	  after_unplug_requests_fail_and_the_mapping_stays, BLOCKS },
 	{ "a_freed_block_in_flight_is_completed_safely", a_freed_block_in_flight_is_completed_safely, BLOCKS },

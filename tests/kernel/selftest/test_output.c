@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The DAC checks what it plays. */
+/* The simulated DAC checks the data that it plays. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -39,7 +39,10 @@ static void fill_lanes(const struct layout *layout, uint8_t *data, uint64_t coun
 
 #define JUMP	100
 
-/* Plays this many blocks; the one at `jump` and all after it are 100 words or scans ahead. */
+/*
+ * Plays the given number of blocks. The block with the number `jump` and all later ones are 100
+ * words or scans ahead.
+ */
 static void play(enum memory memory, unsigned int mask, bool lanes, unsigned int blocks,
 		 unsigned int jump)
 {
@@ -89,7 +92,7 @@ static void plays_ramp(void)
 	expect_played(40 * BLOCK / 8, 0, 0);
 }
 
-static void sees_a_gap(void)
+static void gap_is_counted(void)
 {
 	must_load("");
 	play(HEAP, IQ, false, 20, 7);
@@ -117,7 +120,7 @@ static void plays_lanes(void)
 	}
 }
 
-static void swapped_channels_are_seen(void)
+static void wrong_pattern_is_counted(void)
 {
 	must_load("check=lanes");
 	play(HEAP, IQ, false, 8, 100);	/* a ramp is not lanes */
@@ -125,7 +128,7 @@ static void swapped_channels_are_seen(void)
 		fail("only %" PRIu64 " mismatches", count(DAC, "mismatches"));
 }
 
-static void underflow(void)
+static void underflow_is_counted(void)
 {
 	struct stream s = { .device = DAC, .output = true, .memory = HEAP, .block_bytes = BLOCK,
 			    .blocks = 4 };
@@ -185,8 +188,8 @@ static void played_by_write(void)
 	stream_close(&s);
 }
 
-/* The same DMABUFs attached to both: no CPU sees a sample. */
-static void from_adc_to_dac(void)
+/* The same DMABUFs are attached to both devices, so that no CPU accesses a sample. */
+static void dmabufs_from_adc_to_dac(void)
 {
 	struct stream in = { .device = ADC, .memory = HEAP, .block_bytes = BLOCK, .blocks = 4 };
 	struct stream out = { .device = DAC, .output = true, .memory = HEAP, .block_bytes = BLOCK };
@@ -218,11 +221,11 @@ static void from_adc_to_dac(void)
 
 const struct test output_tests[] = {
 	{ "plays_ramp", plays_ramp, DMABUFS },
-	{ "sees_a_gap", sees_a_gap, DMABUFS },
+	{ "gap_is_counted", gap_is_counted, DMABUFS },
 	{ "plays_lanes", plays_lanes, DMABUFS },
-	{ "swapped_channels_are_seen", swapped_channels_are_seen, DMABUFS },
-	{ "underflow", underflow, DMABUFS },
+	{ "wrong_pattern_is_counted", wrong_pattern_is_counted, DMABUFS },
+	{ "underflow_is_counted", underflow_is_counted, DMABUFS },
 	{ "played_by_write", played_by_write, WRITING },
-	{ "from_adc_to_dac", from_adc_to_dac, DMABUFS },
+	{ "dmabufs_from_adc_to_dac", dmabufs_from_adc_to_dac, DMABUFS },
 	{ NULL, NULL, READING },
 };

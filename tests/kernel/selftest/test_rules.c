@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The rules of ADI's legacy blocks, and what happens to programs that break them. */
+/* The rules of ADI's legacy blocks, and the effects on programs that break them. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +34,7 @@ static void a_dma_buffer_has_blocks_and_no_dmabufs(void)
 	legacy_close(&l);
 }
 
-static void a_kfifo_has_neither(void)
+static void a_kfifo_has_neither_blocks_nor_dmabufs(void)
 {
 	int chr, fd = 0, nothing = -1;
 	char path[256];
@@ -126,11 +126,11 @@ static void enqueue_follows_the_state_of_the_block(void)
 	expect("ENQUEUE", legacy_enqueue(&l, 0, 0, 0), 0);
 	legacy_enable(&l, true);
 	expect("ENQUEUE of a block in flight", legacy_enqueue(&l, 0, 0, 0), -EBUSY);
-	expect("ENQUEUE of no block", legacy_enqueue(&l, 2, 0, 0), -EINVAL);
+	expect("ENQUEUE of a block that does not exist", legacy_enqueue(&l, 2, 0, 0), -EINVAL);
 	legacy_close(&l);
 }
 
-/* length_align_bytes is 8: the transfer of such a size is never begun. */
+/* length_align_bytes is 8, so a transfer of another size is never started. */
 static void a_size_that_is_not_aligned_is_done_at_once(void)
 {
 	struct block_info info;
@@ -188,12 +188,12 @@ static void a_mapping_is_shared_and_of_one_block(void)
 	expect("more", try_map(l.fd, 12288, PROT_READ, MAP_SHARED, 0), -EINVAL);
 	expect("an offset inside", try_map(l.fd, 4096, PROT_READ, MAP_SHARED, 4096), -EINVAL);
 	expect("private", try_map(l.fd, 8192, PROT_READ, MAP_PRIVATE, 0), -EINVAL);
-	expect("an ADC's, without PROT_READ", try_map(l.fd, 8192, PROT_NONE, MAP_SHARED, 0), -EINVAL);
+	expect("ADC, without PROT_READ", try_map(l.fd, 8192, PROT_NONE, MAP_SHARED, 0), -EINVAL);
 	legacy_close(&l);
 	legacy_open(&l, DAC, ALL, DEVICE_FILE);
 	expect("ALLOC", legacy_alloc(l.fd, 2, 5000, NULL), 0);
-	expect("a DAC's, with PROT_WRITE", try_map(l.fd, 8192, PROT_WRITE, MAP_SHARED, 0), 0);
-	expect("a DAC's, without PROT_WRITE", try_map(l.fd, 8192, PROT_READ, MAP_SHARED, 0), -EINVAL);
+	expect("DAC, with PROT_WRITE", try_map(l.fd, 8192, PROT_WRITE, MAP_SHARED, 0), 0);
+	expect("DAC, without PROT_WRITE", try_map(l.fd, 8192, PROT_READ, MAP_SHARED, 0), -EINVAL);
 	legacy_close(&l);
 }
 
@@ -278,7 +278,7 @@ static void both_files_have_the_same_blocks(void)
 
 const struct test rule_tests[] = {
 	{ "a_dma_buffer_has_blocks_and_no_dmabufs", a_dma_buffer_has_blocks_and_no_dmabufs, BLOCKS },
-	{ "a_kfifo_has_neither", a_kfifo_has_neither, BLOCKS },
+	{ "a_kfifo_has_neither_blocks_nor_dmabufs", a_kfifo_has_neither_blocks_nor_dmabufs, BLOCKS },
 	{ "alloc_grants_64_blocks_of_16_mib_at_most", alloc_grants_64_blocks_of_16_mib_at_most, BLOCKS },
 	{ "alloc_grants_what_the_memory_limit_allows", alloc_grants_what_the_memory_limit_allows, BLOCKS },
 	{ "enqueue_follows_the_state_of_the_block", enqueue_follows_the_state_of_the_block, BLOCKS },

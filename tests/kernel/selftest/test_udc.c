@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The simulated gadget controller: DMABUFs through FunctionFS, its faults. */
+/* The simulated gadget controller: DMABUFs through FunctionFS, and faults. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -29,7 +29,10 @@ static void expect_done(int dmabuf, int timeout_ms)
 		fail("a transfer has not ended");
 }
 
-/* Reads this many bytes in pieces of 64 KiB and checks that they count on from `*word`. */
+/*
+ * Reads the given number of bytes in pieces of 64 KiB, and checks that the words count on from
+ * `*word`.
+ */
 static void host_expect(struct gadget *g, uint64_t *word, size_t bytes)
 {
 	static uint64_t piece[8192];
@@ -38,7 +41,7 @@ static void host_expect(struct gadget *g, uint64_t *word, size_t bytes)
 		int done = host_bulk(g, IN, piece, sizeof(piece)), i;
 
 		if (done <= 0)
-			fail("the host reads %d", done);
+			fail("a read of the host returned %d", done);
 		for (i = 0; i < done / 8; i++)
 			if (piece[i] != (*word)++)
 				fail("word %" PRIu64 " is %" PRIu64, *word - 1, piece[i]);
@@ -65,7 +68,7 @@ static void blocks_to_host(enum memory memory, const char *parameters, unsigned 
 			expect_done(b.fd[i], 5000);
 	}
 	if (memory == UDMABUF && udc_count("segments") < 2 * udc_count("sg_requests"))
-		fail("%" PRIu64 " segments are not several for each request", udc_count("segments"));
+		fail("%" PRIu64 " segments: expected several per request", udc_count("segments"));
 	gadget_close(&g);
 	blocks_close(&b);
 }
@@ -98,7 +101,7 @@ static void *write_all(void *data)
 			piece[i] = word++;
 		done = host_bulk(g, OUT, piece, sizeof(piece));
 		if (done <= 0)
-			fail("the host writes %d", done);
+			fail("a write of the host returned %d", done);
 	}
 	return NULL;
 }
@@ -128,7 +131,7 @@ static void udc_from_host(void)
 	blocks_close(&b);
 }
 
-static void udc_refuses(void)
+static void udc_without_sg_refuses_dmabufs(void)
 {
 	struct gadget g;
 	int fd, ret;
@@ -143,7 +146,7 @@ static void udc_refuses(void)
 	gadget_close(&g);
 }
 
-static void udc_stalls(void)
+static void udc_stalled_endpoint_resumes(void)
 {
 	uint64_t word = 0;
 	struct blocks b;
@@ -190,7 +193,7 @@ static void udc_fails_a_request(void)
 	blocks_close(&b);
 }
 
-static void udc_swallows(void)
+static void udc_blackhole_swallows_requests(void)
 {
 	struct blocks b;
 	struct gadget g;
@@ -209,8 +212,8 @@ static void udc_swallows(void)
 	blocks_close(&b);
 }
 
-/* Closing the endpoint takes back what is queued; the next stream begins with its own first word. */
-static void udc_takes_back(void)
+/* Closing the endpoint cancels queued requests. The next stream begins with its own first word. */
+static void udc_close_cancels_requests(void)
 {
 	uint64_t word = 0;
 	struct blocks b;
@@ -236,7 +239,7 @@ static void udc_takes_back(void)
 	blocks_close(&b);
 }
 
-static void udc_loses_the_cable(void)
+static void udc_disconnect_ends_requests(void)
 {
 	uint64_t word = 0;
 	struct blocks b;
@@ -263,11 +266,11 @@ const struct test udc_tests[] = {
 	{ "udc_udmabuf_super", udc_udmabuf_super, DMABUFS },
 	{ "udc_udmabuf_high", udc_udmabuf_high, DMABUFS },
 	{ "udc_from_host", udc_from_host, DMABUFS },
-	{ "udc_refuses", udc_refuses, DMABUFS },
-	{ "udc_stalls", udc_stalls, DMABUFS },
+	{ "udc_without_sg_refuses_dmabufs", udc_without_sg_refuses_dmabufs, DMABUFS },
+	{ "udc_stalled_endpoint_resumes", udc_stalled_endpoint_resumes, DMABUFS },
 	{ "udc_fails_a_request", udc_fails_a_request, DMABUFS },
-	{ "udc_swallows", udc_swallows, DMABUFS },
-	{ "udc_takes_back", udc_takes_back, DMABUFS },
-	{ "udc_loses_the_cable", udc_loses_the_cable, DMABUFS },
+	{ "udc_blackhole_swallows_requests", udc_blackhole_swallows_requests, DMABUFS },
+	{ "udc_close_cancels_requests", udc_close_cancels_requests, DMABUFS },
+	{ "udc_disconnect_ends_requests", udc_disconnect_ends_requests, DMABUFS },
 	{ NULL },
 };
