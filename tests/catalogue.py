@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A failing stream as the command's words, and the same in Python: one error, the same in every part."""
+"""Runs the words of a failing `iio-stream stream` command in Python, and compares the two errors."""
 import errno
 import json
 
@@ -9,7 +9,7 @@ CLASSES = {1: ios.Error, 2: ios.UsageError, 3: ios.DeviceError, 4: ios.LostSampl
 
 
 def stream(words):
-    """ios.stream() of SOURCE [KEY=VALUE…] SINK [KEY=VALUE…]… [--LIMIT VALUE]…"""
+    """Calls ios.stream() with SOURCE [KEY=VALUE…] SINK [KEY=VALUE…]… [--LIMIT VALUE]…"""
     endpoints, limits = [], {}
     rest = iter(words.split())
     for word in rest:
@@ -25,7 +25,7 @@ def stream(words):
 
 
 def raised(call):
-    """The library's error that a call ends in."""
+    """Returns the library's error that `call` raises."""
     try:
         call()
     except ios.Error as error:
@@ -34,14 +34,14 @@ def raised(call):
 
 
 def agree(error, name, status, out, err):
-    """The exception is of the class and errno that the command's exit status and name imply, and says what
-    the command says: on stderr, and in its JSON if it prints one."""
+    """Asserts that the exception has the class and errno that the command's exit status and name imply, and
+    the command's text: on stderr, and in the command's JSON if it prints any."""
     number = getattr(errno, name)
     assert error.errno == number, repr(error)
     assert isinstance(error, CLASSES[status]) and type(error).__name__ == CLASSES[status].__name__
-    assert isinstance(error, type(OSError(number, ""))), type(error).__mro__  # TimeoutError, say
+    assert isinstance(error, type(OSError(number, ""))), type(error).__mro__  # for example TimeoutError
     assert error.filename == (error.object or None)
-    assert f": {error}\n" in err, f"'{error}' is not what the command says: {err}"
+    assert f": {error}\n" in err, f"'{error}' is not in the command's stderr: {err}"
     if out:
         assert json.loads(out)["error"] == {
             "operation": error.operation, "object": error.object, "errno": number, "name": name,

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""How tests wait: for a condition, with a deadline, never for a fixed time."""
+"""Lets tests wait for a condition with a deadline, never for a fixed time."""
 import time
 
 
-def until(condition, what="what was waited for", seconds=60):
-    """What the condition returns once it is true."""
+def until(condition, what="the condition", seconds=60):
+    """Calls the condition until its result is true, and returns that result. Fails after `seconds`."""
     end = time.monotonic() + seconds
     while not (found := condition()):
-        assert time.monotonic() < end, f"{what} did not happen within {seconds} s"
+        assert time.monotonic() < end, f"timed out after {seconds} s: {what}"
         time.sleep(0.02)
     return found
