@@ -157,7 +157,7 @@ def test_an_empty_value_is_refused(iio, option):
 def test_an_output_does_not_overwrite_a_recording(iio, tmp_path, words):
     iio("record sim: rate=0 a.sigmf-meta --samples 1k")
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    assert "or of a recording" in iio(f"record sim: {words} --samples 10", status=2).err
+    assert "or belongs to a recording" in iio(f"record sim: {words} --samples 10", status=2).err
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
-    assert "or of a recording" in iio("verify a.sigmf-meta --json=a.sigmf-data", status=2).err
+    assert "or belongs to a recording" in iio("verify a.sigmf-meta --json=a.sigmf-data", status=2).err
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before

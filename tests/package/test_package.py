@@ -183,4 +183,4 @@ def test_other_users_can_use_files_installed_with_a_strict_umask(tmp_path, umask
 
 
 def test_install_check_finds_a_complete_installation():
-    assert "was complete" in run(ROOT / "script" / "install-check")
+    assert "is complete" in run(ROOT / "script" / "install-check")

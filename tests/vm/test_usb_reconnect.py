@@ -68,7 +68,7 @@ def test_a_stream_with_another_format_or_rate_is_not_resumed():
         process.terminate()
         finish(process, 60)
     assert result.status == 2 and "sample rate" in result.err, result.err
-    assert "64Ki at 2000000 Hz; before 64Ki at 1000000 Hz" in result.err, result.err
+    assert "64Ki at 2000000 Hz; previously 64Ki at 1000000 Hz" in result.err, result.err
 
 
 def test_the_wait_for_a_board_times_out():
