@@ -35,7 +35,8 @@ LEFT = "for data in /mnt/disk/*.sigmf-data; do echo left $(wc -c <$data) >&2; do
 REST = """
 for part in /mnt/disk/*.sigmf-meta; do iio-stream recover $part >&2 || [ $? = 4 ] || exit; done
 iio-stream archive push /mnt/disk {place} --keep none >&2 || exit
-! ls /mnt/disk | grep -E 'sigmf-(meta|data)$'
+! ls /mnt/disk | grep 'sigmf-meta$' || exit
+! find /mnt/disk -name '*.sigmf-data' -size +0 | grep .  # the next part is made before it has samples or metadata
 """
 UNSYNCED = 3 << 20  # bytes: sync=1Mi, the data that wait for it, and the blocks that are being filled
 
