@@ -132,12 +132,13 @@ def _as_expected(out, sink, data, count, found):
 
 
 def _joined(stretches):
-    """Merges each interval with the one that starts at its end, because samples can be dropped between
-    them."""
+    """Merges intervals that overlap or adjoin. Samples can be dropped between two runs of zeros, and the last zeros of
+    a killed recording can be within its unknown loss."""
     joined = []
     for begin, end in sorted(stretches):
-        if joined and joined[-1][1] == begin:
-            begin, _ = joined.pop()
+        if joined and begin <= joined[-1][1]:
+            first, last = joined.pop()
+            begin, end = first, max(last, end)
         joined.append((begin, end))
     return joined
 
@@ -149,7 +150,7 @@ def _zeros(out, part, runs, found):
             found.add("content", f"{part.name}: samples {begin} to {stop} are"
                                  f" {'zeros' if zeros else 'not from the source'}")
             break
-        told = [*_joined(part.filled), *(gap[:2] for gap in part.gaps if out.left and gap[3] == float("inf"))]
+        told = _joined([*part.filled, *(gap[:2] for gap in part.gaps if out.left and gap[3] == float("inf"))])
         if part.meta and not any(a <= begin + 8 and stop - 8 <= b for a, b in told):
             found.add("filled", f"{part.name}: zeros from {begin} to {stop} are not reported: {part.filled}")
             break
