@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The toolchain for a board's processor, with Debian's libraries of its architecture. script/cross uses it and
-# sets IIO_STREAM_TRIPLET and CMAKE_SYSROOT.
+# The toolchain for a board's processor, with Debian's libraries for its architecture. script/cross uses it and sets
+# IIO_STREAM_TRIPLET and CMAKE_SYSROOT.
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES IIO_STREAM_TRIPLET)
 string(REGEX MATCH "^[a-z0-9]+" CMAKE_SYSTEM_PROCESSOR ${IIO_STREAM_TRIPLET})
 set(CMAKE_SYSTEM_NAME Linux)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Checks the packages that a build needs, by their names in Debian. All missing packages are reported at once in one
-# line, which `pip install .` shows as its last.
+# Checks the packages that a build needs, by their names in Debian. All missing packages are reported at once, in one
+# line, which is the last line that `pip install .` prints.
 set(missing_packages)
 set(avoidable)
 
@@ -18,7 +18,8 @@ if(NOT (SKBUILD AND IIO_STREAM_INSTALLED))
 endif()
 if(IIO_STREAM_PYTHON_BINDINGS AND NOT IIO_STREAM_ONE_FILE)
     if(NOT SKBUILD)
-        # Debian's Python, even if another python3 comes first in the PATH, because GNU Radio requires it.
+        # The default is Debian's Python, even if another python3 comes first in the PATH, because GNU Radio requires
+        # it.
         set(IIO_STREAM_PYTHON /usr/bin/python3 CACHE FILEPATH "the interpreter to build the bindings for")
         set(Python_EXECUTABLE ${IIO_STREAM_PYTHON})
         set(bindings IIO_STREAM_PYTHON_BINDINGS)
@@ -48,7 +49,7 @@ if(missing_packages)
         endif()
         set(way_out "Leave parts out (${options}), or install them with: sudo apt install ${names}")
     endif()
-    # A NOTICE and an empty error, because CMake would wrap the text of an error.
+    # The text is a NOTICE, followed by an empty error, because CMake would wrap the text of an error.
     message(NOTICE "iio-stream: headers or tools are missing. ${way_out}")
     message(FATAL_ERROR "")
 endif()

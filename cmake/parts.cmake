@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # The dependencies of the library and the command, and the parts that are built.
 
-# need_module(PREFIX PACKAGE OPTION MODULE): like need(), for a module of pkg-config. Without pkg-config it is missing.
+# need_module(PREFIX PACKAGE OPTION MODULE): like need(), for a module of pkg-config. Without pkg-config, the module
+# counts as missing.
 find_package(PkgConfig QUIET)
 need(PkgConfig_FOUND pkg-config)
 macro(need_module prefix package option)
@@ -38,7 +39,7 @@ if(WITH_USB)
     list(APPEND part_libraries PkgConfig::LIBUSB)
 endif()
 if(WITH_ZMQ)
-    need_module(LIBZMQ libzmq3-dev WITH_ZMQ libzmq) # only its header: src/zmq/libzmq.cpp
+    need_module(LIBZMQ libzmq3-dev WITH_ZMQ libzmq) # needs only its header: src/zmq/libzmq.cpp loads the library
 endif()
 if(WITH_OPENSSL)
     find_package(OpenSSL QUIET COMPONENTS Crypto)
@@ -53,7 +54,7 @@ if(WITH_CURL AND NOT WITH_OPENSSL)
     message(STATUS "WITH_CURL=OFF because WITH_OPENSSL=OFF: object stores require SHA-256 and MD5")
     set(WITH_CURL OFF)
 endif()
-if(WITH_CURL) # only their headers: src/archive/s3/libraries.cpp
+if(WITH_CURL) # needs only their headers: src/archive/s3/libraries.cpp loads the libraries
     need_module(CURL libcurl4-openssl-dev WITH_CURL libcurl)
     need_module(EXPAT libexpat1-dev WITH_CURL expat)
 endif()

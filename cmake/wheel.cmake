@@ -5,7 +5,7 @@ if(NOT IIO_STREAM_INSTALLED)
     set(library_folder $ORIGIN)
     add_link_options(-Wl,--disable-new-dtags) # DT_RPATH, which takes precedence over LD_LIBRARY_PATH
     add_subdirectory(src)
-    # A different name, so that a libiio-stream.so.0 that is already loaded does not replace it.
+    # The library has a different name here, so that a libiio-stream.so.0 that is already loaded does not replace it.
     set_property(TARGET iio-stream PROPERTY SOVERSION)
     set_property(TARGET iio-stream PROPERTY VERSION)
     set_target_properties(iio-stream iio-stream-command PROPERTIES INSTALL_RPATH ${library_folder})

@@ -117,7 +117,7 @@ try {
 }
 
 // Reader::fd() is valid only after next() has returned nothing. libiio's descriptor is readable
-// whenever there is a block, so this reads one in advance and signals it.
+// whenever there is a block, so this function reads one in advance and signals it.
 void Capture::look_ahead()
 {
     eventfd_t drained;

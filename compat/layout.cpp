@@ -10,7 +10,7 @@ namespace iio_stream::compat {
 
 namespace {
 
-// The limits of a block, as in the engine: each block has a fixed cost, and a larger one waits
+// The limits of a block, as in the engine: each block has a fixed cost, and a larger block waits
 // longer for its last sample.
 constexpr double kMostSeconds = 0.010;
 constexpr double kMostBytes = 4 * 1024 * 1024;

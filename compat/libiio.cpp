@@ -3,15 +3,16 @@
 // engine of iio-stream.
 //
 // `iio-stream run` puts it first on the program's library path. It depends on the machine's libiio
-// by its absolute path. The loader compares names and inodes, so it treats that library as another
-// one. Symbols that are not defined here are found there, both by programs and by dlsym() on the
-// handle of this library, as in ctypes.
+// by its absolute path. The loader compares names and inodes, so it treats that library as a
+// different one. Symbols that are not defined here are found there, both by programs and by dlsym()
+// on the handle of this library, as in ctypes.
 //
-// Buffers of local contexts are made here; all others are passed to the machine's libiio. That
-// library calls some of its exported functions through its PLT (push from push_partial; first, end
-// and step from channel_read), and the loader binds these calls to the functions here. Therefore
-// kOurs at the start of a buffer distinguishes the two kinds. The engine, which may use libiio.so.0
-// itself, does not recurse into this library: it opens libiio's buffers only in remote contexts.
+// This library makes the buffers of local contexts; the machine's libiio makes the buffers of other
+// contexts. That library calls some of its exported functions through its PLT (push from
+// push_partial; first, end and step from channel_read), and the loader binds these calls to the
+// functions here. Therefore the address of kOurs at the start of a buffer distinguishes the two
+// kinds. The engine, which may use libiio.so.0 itself, does not recurse into this library: it opens
+// libiio's buffers only in remote contexts.
 #include "iio_stream/error.hpp"
 #include "real.hpp"
 #include "settings.hpp"
@@ -62,10 +63,10 @@ void say(const iio_device* device, const char* what)
                      iio_device_get_id(device), what);
 }
 
-// Returns a buffer of the engine. No value: the machine's libiio must create the buffer, or report
-// the error. Null, with errno set: the device is busy. Then the machine's libiio must not be
-// called: it might find the device free a moment later, and the program would have a buffer without
-// loss accounting.
+// Returns a buffer of the engine. Returns no value if the machine's libiio must create the buffer
+// or report the error. Returns null and sets errno if the device is busy. The machine's libiio must
+// not be called in this case: it might find the device free a moment later, and the program would
+// have a buffer without loss accounting.
 std::optional<iio_buffer*> ours(const iio_device* device, std::size_t samples, bool cyclic)
 try {
     const std::string& path = Settings::get().path;
@@ -99,8 +100,8 @@ try {
     return std::nullopt;
 }
 
-/// Calls copy(value, done, bytes) for each value of the channel for which there is room. Returns
-/// the number of bytes copied.
+/// Calls copy(value, done, bytes) for each value of the channel that fits into `room` bytes.
+/// Returns the number of bytes copied.
 template <typename Copy>
 size_t each_value(const iio_channel* channel, const iio_buffer* buffer, size_t room, Copy copy)
 {
@@ -204,7 +205,7 @@ ssize_t iio_buffer_foreach_sample(iio_buffer* buffer,
          at += layout.format.sample_bytes)
         for (size_t i = 0; i < layout.channels.size(); ++i) {
             const iio_channel* channel = layout.channels[i];
-            if (!iio_channel_is_enabled(channel)) // the program has disabled it since
+            if (!iio_channel_is_enabled(channel)) // disabled after the buffer was created
                 continue;
             const ssize_t got =
                 each(channel, samples.data() + at + layout.format.channels[i].offset,

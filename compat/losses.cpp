@@ -27,7 +27,7 @@ constexpr int kLongestExitMs = 1000; ///< longest time that an exit waits for th
 /// Reports the losses of this process's streams, on its own thread.
 class Reporter {
 public:
-    /// Never destroyed: programs call libiio from atexit(), too.
+    /// Never destroyed: programs also call libiio from atexit().
     static Reporter& get()
     {
         static auto* const reporter = new Reporter;
@@ -127,7 +127,7 @@ void Losses::begin(const std::vector<Hop>& route)
 {
     static std::mutex mutex;
     static auto* const told =
-        new std::set<std::string>; // never destroyed: programs call libiio from atexit(), too
+        new std::set<std::string>; // never destroyed: programs also call libiio from atexit()
     g_reports = true;
     Reporter::get().add(*this);
     const std::lock_guard lock(mutex);

@@ -14,14 +14,14 @@ namespace iio_stream::compat {
 /// Reports the losses of a stream on stderr and in the metrics file, whatever the program does. A
 /// thread of the process reads the counters ten times a second. The rest is reported when the
 /// stream ends or the process exits. If a signal ends the process, losses of the last tenth of a
-/// second may not be reported. Thread: one; the calls of `stats` come from any.
+/// second may not be reported. Thread: one; `stats` is called on any thread.
 class Losses {
 public:
     /// `stats` is called until end() returns.
     Losses(const std::string& device, std::function<Stats()> stats)
         : device_(device), stats_(std::move(stats)), metrics_(device)
     {}
-    ~Losses(); ///< without end(), reports nothing
+    ~Losses(); ///< calls end(), and reports nothing
 
     /// Starts the reports. If samples are read by read(), prints the reason once for each device.
     void begin(const std::vector<Hop>& route);

@@ -22,7 +22,7 @@ struct Totals {
 Totals& totals()
 {
     static Totals* const all =
-        new Totals; // never destroyed: programs call libiio from atexit(), too
+        new Totals; // never destroyed: programs also call libiio from atexit()
     return *all;
 }
 
@@ -39,7 +39,8 @@ try {
         std::fprintf(stderr, "iio-stream: metrics: %s\n", error.what());
 }
 
-// Adds the increase since `before` to the totals. The underflows of all sinks are added up in one.
+// Adds the increase since `before` to the totals. The underflows of all sinks are added up in a
+// single sink.
 void add(Stats& total, const Stats& before, const Stats& now)
 {
     const auto grow = [](std::uint64_t& sum, std::uint64_t old, std::uint64_t fresh) {

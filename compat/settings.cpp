@@ -23,7 +23,7 @@ struct Noted {
 
 Noted& noted()
 {
-    static Noted* const all = new Noted; // never destroyed: programs call libiio from atexit(), too
+    static Noted* const all = new Noted; // never destroyed: programs also call libiio from atexit()
     return *all;
 }
 

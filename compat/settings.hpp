@@ -24,7 +24,7 @@ void note_kernel_buffers(const iio_device* device, unsigned count);
 /// of its devices can be reused.
 void forget(const iio_context* context);
 
-/// The longest wait of a refill or a push.
+/// The longest time that a refill or a push waits.
 std::chrono::nanoseconds timeout_of(const iio_device* device);
 /// The number of blocks that libiio would use for the device.
 unsigned kernel_buffers_of(const iio_device* device);

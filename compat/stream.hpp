@@ -38,8 +38,8 @@ protected:
     std::atomic<bool> cancelled_ = false;
 };
 
-/// The deadline of the engine for a block, which never passes. The program's timeout applies to
-/// refill() and push().
+/// The engine's deadline for a block, which never expires in practice. The program's timeout
+/// applies to refill() and push().
 inline constexpr std::chrono::nanoseconds kNever = std::chrono::hours(24 * 365);
 
 /// Make buffers of `samples` samples, filled by the device or played by it. Throw Error.

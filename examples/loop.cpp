@@ -24,7 +24,7 @@ void fill(const iio_stream::EmptyBlock& block)
 }
 
 // Prints the level and the frequency of received samples. The frequency is computed from the phase
-// between adjacent samples.
+// difference between adjacent samples.
 void tell(std::span<const Sample> samples, double rate)
 {
     std::complex<double> step, before;
@@ -42,8 +42,8 @@ void tell(std::span<const Sample> samples, double rate)
 
 int main(int argc, char** argv)
 {
-    // "iio:cf-ad9361-dds-core-lpc" and "iio:cf-ad9361-lpc" with a cable between them receive the
-    // samples that are sent.
+    // With "iio:cf-ad9361-dds-core-lpc" and "iio:cf-ad9361-lpc", and a cable between them, the
+    // program receives the samples that it sends.
     iio_stream::Format format = iio_stream::Format::parse("ci16_le");
     format.sample_rate = 1e6;
     iio_stream::Writer tx({.sinks = {argc > 1 ? argv[1] : "null:"}, .block_size = 65536}, format);

@@ -5,7 +5,8 @@ import numpy as np
 
 import iio_stream as ios
 
-# "iio:cf-ad9361-dds-core-lpc" and "iio:cf-ad9361-lpc" with a cable between them receive the tone.
+# With "iio:cf-ad9361-dds-core-lpc" and "iio:cf-ad9361-lpc", and a cable between them, the program
+# receives the tone that it sends.
 OUT = sys.argv[1] if len(sys.argv) > 1 else "null:"
 IN = sys.argv[2] if len(sys.argv) > 2 else "sim:?rate=1M&pattern=tone&frequency=125000"
 

@@ -8,7 +8,8 @@
 
 int main(int argc, char** argv)
 {
-    // "iio:cf-ad9361-lpc" and "iio:cf-ad9361-dds-core-lpc" send the received samples again.
+    // With "iio:cf-ad9361-lpc" and "iio:cf-ad9361-dds-core-lpc", the program sends the received
+    // samples again.
     iio_stream::Session session;
     iio_stream::Reader& rx = session.add_reader({.source = argc > 1 ? argv[1] : "sim:?rate=0"});
     iio_stream::Writer& tx =

@@ -3,7 +3,7 @@ import sys
 
 import iio_stream as ios
 
-# "iio:cf-ad9361-lpc" and "iio:cf-ad9361-dds-core-lpc" send the received samples again.
+# With "iio:cf-ad9361-lpc" and "iio:cf-ad9361-dds-core-lpc", the program sends the received samples again.
 with ios.Session() as session:
     rx = session.add_reader(sys.argv[1] if len(sys.argv) > 1 else "sim:?rate=0")
     tx = session.add_writer(sys.argv[2] if len(sys.argv) > 2 else "null:", format=rx.format)

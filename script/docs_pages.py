@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Hooks of MkDocs that add the pages of the site that are not in docs/ (README, the man page, the references
-and so on)."""
+"""MkDocs hooks that add the site's pages that are not in docs/ (README, the man page, the references and so
+on)."""
 import os
 import re
 import shutil

@@ -69,14 +69,14 @@ SoapySDR::Kwargs described(SoapySDR::Kwargs radio, const std::string& front)
     return radio;
 }
 
-// Returns the radio that the program names by its endpoints. It need not be found, except that an
-// IIO device gets its partner for the other direction.
+// Returns the radio whose endpoints the program names. The endpoints are not looked up, except that
+// a single IIO device is completed with its partner for the other direction.
 SoapySDR::Kwargs named(const SoapySDR::Kwargs& args)
 {
     SoapySDR::Kwargs radio;
     for (const char* key : {"uri", "tx"})
         if (args.contains(key) && !args.at(key).empty()) {
-            const Uri endpoint(args.at(key)); // throws if it cannot be one
+            const Uri endpoint(args.at(key)); // throws if the text is not an endpoint
             radio[key] = args.at(key);
             if (args.size() == 1 + args.count("driver") && endpoint.scheme == "iio")
                 for (const SoapySDR::Kwargs& found : radios(endpoint.options.get("uri", "local:")))

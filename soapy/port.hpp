@@ -17,10 +17,9 @@ namespace iio_stream::soapy {
 /// Returns the options with one of them set to `value`.
 Options with_option(const Options& options, const std::string& key, const std::string& value);
 
-/// One direction of a SoapySDR device: an endpoint of the library, its channels, and how it is
-/// tuned.
+/// One direction of a SoapySDR device: an endpoint of the library, its channels and its tuning.
 ///
-/// An IIO device is tuned by its attributes, also while it streams. Other endpoints are tuned by
+/// An IIO device is tuned by its attributes, even while it streams. Other endpoints are tuned by
 /// their options, which take effect when a stream is opened. options_changed() counts their
 /// changes, so that streams can be reopened. Throws: Error, from every function. Thread: any; calls
 /// to the same port wait for each other.

@@ -123,7 +123,7 @@ int RxStream::end(int flags, long long time_ns)
     return 0;
 }
 
-// While the program holds all blocks, this keeps trying, because another thread may release one.
+// Keeps trying while the program holds all blocks, because another thread may release one.
 Next<Block> RxStream::take(std::chrono::steady_clock::time_point deadline)
 {
     for (;;) {
@@ -158,8 +158,8 @@ int RxStream::next_block(std::chrono::steady_clock::time_point deadline)
     return 0;
 }
 
-// Reports each loss once, before the first sample that may come after it. Returns true after a
-// certain loss.
+// Reports each loss once, before the first sample that may come after it. Returns true after it has
+// reported a certain loss.
 bool RxStream::report_gaps()
 {
     const std::uint64_t position = block_->position() + done_;

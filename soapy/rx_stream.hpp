@@ -11,8 +11,8 @@
 
 namespace iio_stream::soapy {
 
-/// Receives from a port. Samples are delivered in runs. A run is a part of a block without a loss
-/// in it.
+/// Receives from a port. Samples are delivered in runs. A run is a part of a block that contains no
+/// loss.
 class RxStream final : public Stream {
 public:
     RxStream(Port& port, StreamRequest request); ///< prepares the stream

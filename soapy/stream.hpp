@@ -35,7 +35,7 @@ class Stream {
 public:
     virtual ~Stream() = default;
 
-    virtual std::size_t mtu() const = 0; ///< the largest number of elements of one call
+    virtual std::size_t mtu() const = 0; ///< the largest number of elements in one call
     virtual int activate(int flags, long long time_ns, std::size_t elements) = 0;
     virtual int deactivate(int flags, long long time_ns) = 0;
     virtual int read(void* const*, std::size_t, int&, long long&, long)
@@ -90,7 +90,7 @@ void check_choice(const SoapySDR::ArgInfo& info, const std::string& value);
 /// to `endpoint`. Throws a usage Error for an argument that is not in stream_args().
 PipelineConfig pipeline_of(const StreamRequest& request, const Port& port, Uri& endpoint);
 
-/// Converts a timeout of SoapySDR, in microseconds. A negative one is 0.
+/// Converts a timeout of SoapySDR, in microseconds. A negative timeout counts as 0.
 inline std::chrono::nanoseconds wait_of(long timeout_us)
 {
     return std::chrono::microseconds(timeout_us < 0 ? 0 : timeout_us);
@@ -101,7 +101,7 @@ inline std::chrono::nanoseconds left_until(std::chrono::steady_clock::time_point
     return std::max<std::chrono::nanoseconds>(deadline - std::chrono::steady_clock::now(),
                                               std::chrono::nanoseconds(0));
 }
-/// Returns the time by CLOCK_MONOTONIC, the clock of all times here.
+/// Returns the CLOCK_MONOTONIC time; all times in this module are on that clock.
 inline std::int64_t now_ns()
 {
     return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);

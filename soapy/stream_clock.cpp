@@ -25,7 +25,7 @@ void StreamClock::follow(const Block& block, std::size_t sample_bytes) noexcept
     if (block.bytes() == 0)
         return;
     anchored_ = block.time().ns != 0; // 0: the time is unknown
-    // The block's time is that of its last sample, before any loss after it.
+    // The block's time is the time of its last sample, before any loss after it.
     index_ = block.slice(block.bytes() / sample_bytes - 1, 1, sample_bytes).sample_index() + 1;
     ns_ = block.time().ns;
 }

@@ -32,8 +32,8 @@ TxStream::TxStream(Port& port, StreamRequest request) : port_(port), request_(st
     open();
 }
 
-// Returns the format of the blocks: that of the device, or for other sinks the one that the program
-// writes.
+// Returns the format of the blocks: the device's format or, for other sinks, the format that the
+// program writes.
 Format TxStream::block_format() const
 {
     Format format;
@@ -182,7 +182,8 @@ void TxStream::send()
     writer_->put(std::move(full), filled_);
 }
 
-// The device has run empty since the last burst, which must not be reported as an underflow.
+// Counts the pause after the last burst. The device has run empty during it, which must not be
+// reported as an underflow.
 void TxStream::begin_burst()
 {
     if (ended_)

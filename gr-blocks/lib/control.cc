@@ -104,8 +104,8 @@ void control::publish(const ios::Stats& stats)
     d_block.message_port_pub(pmt::mp("stats"), stats_dict(stats));
 }
 
-// Reports the error of the summary if there is one: the error that work() has caught may only say
-// that the stream has ended.
+// Reports the summary's error if it has one, because the error that work() has caught may state
+// only that the stream has ended.
 void control::conclude(const ios::Summary& summary,
                        const pmt::pmt_t& end,
                        const std::optional<ios::Error>& failed)

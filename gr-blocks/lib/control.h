@@ -20,11 +20,11 @@
 namespace gr {
 namespace iio_stream {
 
-// The longest wait in work(). The scheduler handles messages and checks for its end only between
-// calls.
+// The longest wait in work(). The scheduler handles messages and checks whether it must end only
+// between calls.
 inline constexpr std::chrono::milliseconds patience{ 50 };
 
-//! A retuning: its time by CLOCK_MONOTONIC, in ns, and the new settings.
+//! A retuning: its CLOCK_MONOTONIC time, in ns, and the new settings.
 struct change {
     int64_t ns;
     ::iio_stream::Tuning tuning;
@@ -45,7 +45,7 @@ public:
     void set_channels(std::vector<std::string> channels) { d_channels = std::move(channels); }
     //! Tunes the radio. Throws the library's Error.
     void tune(const std::map<std::string, std::string>& options);
-    //! Returns the last retuning since the last call.
+    //! Returns the latest retuning since the previous call; no value if there was none.
     std::optional<change> take_change();
 
     //! Sends the pair of `what` and a dictionary to async_msgs.
@@ -81,18 +81,18 @@ private:
     std::vector<std::string> d_channels;
     clock::duration d_interval;
     clock::time_point d_next;
-    mutable std::mutex d_mutex; //!< guards the two below
+    mutable std::mutex d_mutex; //!< guards the two members below
     std::optional<change> d_change;
     std::string d_summary;
 };
 
-// Checks a parameter with several possible words. Throws a usage Error that suggests the nearest
-// word.
+// Checks a parameter whose value is one of several words. Throws a usage Error that suggests the
+// nearest word.
 void require_word(const char* name, const std::string& word, const std::vector<std::string>& known);
 //! Throws a usage Error if an item, or a block of that many samples, is larger than possible.
 void require_item(size_t vlen, size_t bytes);
 size_t block_size(size_t samples, size_t sample_bytes);
-//! The time by CLOCK_MONOTONIC, in ns, as in the library.
+//! The CLOCK_MONOTONIC time, in ns, as in the library.
 int64_t monotonic_ns();
 
 } // namespace iio_stream

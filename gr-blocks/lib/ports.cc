@@ -35,7 +35,7 @@ ios::Format part_of(const ios::Format& whole, const std::vector<ios::Channel>& c
 }
 
 // Returns whether two channels are an I/Q pair, or come from a list of scan types, which does not
-// say which channels are pairs.
+// show which channels are pairs.
 bool is_pair(const ios::Channel& i, const ios::Channel& q)
 {
     const auto is_nameless = [](const ios::Channel& channel) {
@@ -105,7 +105,8 @@ ports::ports(const ios::Format& stream, const port_type& type, direction way)
 
 void ports::take(size_t port, const std::byte* block, void* items, size_t samples) const
 {
-    if (d_plain) // VOLK is optimized for the CPU: with AVX2, a quarter of the library's instructions
+    // VOLK is optimized for the CPU: with AVX2, it needs a quarter of the library's instructions.
+    if (d_plain)
         return volk_16i_s32f_convert_32f(static_cast<float*>(items),
                                          reinterpret_cast<const int16_t*>(block),
                                          32768.0F,

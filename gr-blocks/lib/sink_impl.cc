@@ -101,13 +101,13 @@ void sink_impl::conclude()
         if (d_block)
             put();
     } catch (const ios::Error&) {
-        d_block.reset(); // the stream has ended; the summary says why
+        d_block.reset(); // the stream has ended; the summary has the reason
     }
     const ios::Summary summary = d_writer.close();
     d_control.conclude(summary, end_dict(summary), d_failed);
 }
 
-// Must not throw: the scheduler calls it from a destructor, also at the end of the input.
+// Must not throw: the scheduler calls it from a destructor, including at the end of the input.
 bool sink_impl::stop()
 try {
     conclude();

@@ -24,8 +24,8 @@ struct sink_settings {
     double stats_interval;
 };
 
-// Returns the format of a sink's stream: the requested one, or that of the device, or that of the
-// ports.
+// Returns the format of a sink's stream: the requested format, the device's format, or the ports'
+// format.
 ::iio_stream::Format sink_format(const sink_settings& settings, const port_type& type);
 
 class sink_impl : public sink {

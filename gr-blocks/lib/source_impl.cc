@@ -30,7 +30,7 @@ ios::Reader open_reader(const source_settings& settings)
     const size_t samples = settings.buffer_size != 0     ? settings.buffer_size
                            : settings.packet_len.empty() ? 0
                                                          : packet_samples;
-    if (samples != 0) // only the opened endpoint knows the size of a sample
+    if (samples != 0) // the size of a sample is known only after opening
         config.block_size = block_size(samples, ios::Reader(config).format().sample_bytes);
     return ios::Reader(config);
 }

@@ -59,7 +59,7 @@ private:
         enum class kind { gap_begins, gap_ends, tuned } what;
         uint64_t at;
         ::iio_stream::Gap gap{};
-        uint64_t before = 0; //!< samples from the gap's begin to `at`, if they were already written
+        uint64_t before = 0; //!< samples from the gap's start to `at`, if they were already written
         uint64_t span = 0;   //!< samples from `at` to the gap's end
     };
 
@@ -91,11 +91,11 @@ private:
     const pmt::pmt_t d_id;
 
     ::iio_stream::Tuning d_tuning,
-        d_tuned;                //!< settings of the next sample; and after the next retuning
+        d_tuned;                //!< settings of the next sample, and after the next retuning
     std::atomic<double> d_rate; //!< samples per second; 0: unknown
     int64_t d_to_utc_ns = 0;    //!< offset from CLOCK_MONOTONIC to UTC
     std::optional<block> d_block;
-    std::vector<event> d_events;    //!< in the order of their places
+    std::vector<event> d_events;    //!< sorted by place
     std::optional<change> d_change; //!< a retuning that takes effect after the last block
     uint64_t d_next = 0;            //!< position of the next sample
     uint64_t d_zeros = 0;           //!< zeros still to be written in place of lost samples

@@ -27,7 +27,7 @@ void source_impl::expect(event expected)
 }
 
 // Adds the events of the block's gaps. A gap that was detected late and began in an earlier block
-// is reported at the begin of this block.
+// is reported at the start of this block.
 void source_impl::expect_gaps()
 {
     const ios::Block& filled = d_block->filled;
@@ -94,7 +94,7 @@ void source_impl::handle_event()
     d_unpacked = true;
 }
 
-// Returns the number of the next samples up to a gap: samples of the block, or zeros.
+// Returns the number of samples before the next gap: samples of the block, or zeros.
 uint64_t source_impl::until_gap() const
 {
     if (d_zeros != 0)
@@ -179,8 +179,9 @@ void source_impl::tag(const pmt::pmt_t& key, const pmt::pmt_t& value)
 }
 
 // Returns the time of the first sample of the item to which the next sample belongs, computed as if
-// there were no gap between them. As in gr-uhd, it is full seconds and the fraction, here in UTC.
-// No value if the time is unknown, or before 1970, because the seconds in the tag are unsigned.
+// there were no gap between them. As in gr-uhd, the time is a pair of whole seconds and the
+// fraction, here in UTC. Returns no value if the time is unknown or before 1970, because the
+// seconds in the tag are unsigned.
 std::optional<pmt::pmt_t> source_impl::time_of_next() const
 {
     const ios::Time& time = d_block->filled.time();

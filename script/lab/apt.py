@@ -65,7 +65,8 @@ class OwnLists(Apt):
             (self._state() / "status").touch()
             self._prepare()
             user = ["-o", "APT::Sandbox::User=root"] if os.geteuid() == 0 else []
-            # A mirror that is being updated lacks some lists. If a needed one is missing, a later step fails.
+            # A mirror that is being updated may lack some lists. If a needed list is missing, a later step
+            # fails.
             subprocess.run(["apt-get", *self.options(), *user, "update", "-qq"], check=False,
                            stdout=sys.stderr)
 

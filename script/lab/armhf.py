@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A 32-bit ARM machine, like Pluto, ZedBoard and Red Pitaya: QEMU's `virt` with Debian 13's armmp kernel, and
-the programs of build-armhf with the libraries that they need, all in memory."""
+"""A 32-bit ARM machine, like the Pluto, the ZedBoard and the Red Pitaya: QEMU's `virt` with Debian 13's armmp
+kernel, and the programs of build-armhf with the libraries that they need, all in memory."""
 
 import accel
 import apt
@@ -9,7 +9,8 @@ import disk
 import guest
 import programs
 
-# The kernel does not map memory beyond this permanently, which the simulator's DMA cores need.
+# The kernel does not permanently map memory beyond this limit, and the simulator's DMA cores need permanently
+# mapped memory.
 MEMORY = 760  # MB
 LEAST = 256  # MB; half of it is for files, all of which are in memory
 CMA = "64M"  # the kernel's memory for DMA; Debian's default is 16 MB
@@ -25,7 +26,7 @@ class Machine:
     install = "lab-armhf"
     # Debian 12's kernel for armhf is 6.1, and a kernel in its backports can disappear at any time.
     apt = apt.ForeignSuitesApt("armhf", "armmp", "trixie")
-    packages = ["busybox-static", "libc6:amd64"]  # the tools of linux-kbuild need the latter
+    packages = ["busybox-static", "libc6:amd64"]  # the tools of linux-kbuild need libc6
     keep = {"usr/bin/busybox": "busybox"}
     memory = 512  # MB, unless --memory names another size
     sources = ("drivers/dma-buf/udmabuf.c",)
@@ -37,7 +38,7 @@ class Machine:
     channels = channels.Ports
 
     def __init__(self, series="6.12"):
-        """There is one kernel; refusal() reports that others are not available."""
+        """There is one kernel; refusal() reports that other kernels are not available."""
 
     def refusal(self, options):
         """Returns why these options are not available here, or None."""

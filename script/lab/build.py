@@ -91,8 +91,8 @@ def _with_dependencies(folder, release, name):
 
 
 def _built(out, name):
-    """Returns a module of this build. If its name ends in a question mark, it can be missing, as for older
-    kernels."""
+    """Returns a module of this build. If its name ends in a question mark, it may be missing, as it is for
+    older kernels."""
     path = out / f"{name.rstrip('?')}.ko"
     return [path] if path.exists() or not name.endswith("?") else []
 
@@ -120,10 +120,10 @@ def _initramfs(folder, release, out, machine, buffers):
             if short in seen:
                 continue
             seen.add(short)
-            # The module itself comes last, after those that it depends on.
+            # The module itself comes last, after the modules that it depends on.
             order[stage].append(" ".join([short, *parameters] if path == paths[-1] else [short]))
             if (short, buffers) == (REPLACED, "legacy"):
-                path = out / short  # also if Debian's kernel has its own
+                path = out / short  # even if Debian's kernel has its own
             data = path.read_bytes()
             where = "modules" if stage in ("boot", "disk") else "lab/modules"
             archive.file(f"{where}/{short}", lzma.decompress(data) if path.suffix == ".xz" else data)

@@ -55,7 +55,7 @@ class Rules:
             name, parent = self._named(rate), self._parent(rate)
             if name and form == "whole":
                 value = self.files[file]
-                # If something else divides it, it is a different clock.
+                # If something else divides the clock, it is a different clock.
                 return (name if self.clocks.setdefault(name, value) == value else f"{self.id}-{file}"), value
             if name and parent and self.clocks.setdefault(name, parent) == parent:
                 how = "list" if form == "list" else str(int(parent) // int(self.files[file]))

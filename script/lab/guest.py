@@ -188,7 +188,7 @@ class Run:
             self._end_input()
 
     def _read_input(self, selector):
-        """Reads a piece of the input. The next one is read after the guest has accepted it."""
+        """Reads a piece of the input. The next piece is read after the guest has accepted this one."""
         try:
             selector.unregister(0)
         except KeyError:

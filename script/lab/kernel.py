@@ -47,7 +47,8 @@ def cache_root():
 
 @contextlib.contextmanager
 def locked(name):
-    """Holds a lock, so that only one process builds a product. Others wait and then find it."""
+    """Holds a lock, so that only one process builds a product. Other processes wait, and then find the
+    finished product."""
     root = cache_root()
     root.mkdir(parents=True, exist_ok=True)
     with open(root / f"{name}.lock", "w") as lock:
@@ -161,13 +162,13 @@ def _version(package, apt):
 
 
 def _packages(release, machine):
-    """Returns the packages to download: NAME=VERSION for those of the kernel, all of the same version, and
-    the additional ones of the machine."""
+    """Returns the packages to download: NAME=VERSION for the kernel's packages, all of the same version, and
+    the additional packages of the machine."""
     apt = machine.apt
     version, shown = _version(f"linux-headers-{release}-{apt.flavor}", apt)
     needs = re.search(r"^Depends: (.+)$", shown, re.M)[1]
     series = _series(release)
-    # Its tools run on this machine, for any target.
+    # linux-kbuild's tools run on this machine, for any target.
     kbuild = re.search(rf"linux-kbuild-{re.escape(series)}[\w.+]*", needs)[0] + ":amd64"
     image = f"linux-image-{release}-{apt.flavor}"
     if image + "-unsigned" in apt.names(image):

@@ -201,7 +201,7 @@ def lab(options):
 
 def main():
     options = parse(sys.argv[1:])
-    os.environ["PATH"] += ":/usr/sbin:/sbin"  # for depmod, modprobe and mke2fs of ordinary users
+    os.environ["PATH"] += ":/usr/sbin:/sbin"  # ordinary users need it for depmod, modprobe and mke2fs
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         return lab(options)

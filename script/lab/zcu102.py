@@ -37,7 +37,7 @@ class Machine:
     channels = channels.Connections
 
     def __init__(self, series="6.12"):
-        """There is one kernel; refusal() reports that others are not available."""
+        """There is one kernel; refusal() reports that other kernels are not available."""
 
     def refusal(self, options):
         """Returns why these options are not available here, or None."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Reads the annotations of SigMF metadata, and adds one to the text of a metadata file.
 
-The text is changed at one place and never written from parsed values, so that every number, name and space of
-the rest stays as it is.
+Only one place in the text changes. The rest is never regenerated from parsed values, so its numbers, names
+and spaces stay as they are.
 """
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _OF_ARGUMENTS = {"core:sample_start": "start=", "core:sample_count": "count=", "
 @dataclass(frozen=True)
 class Annotation:
     """An annotation of ``count`` samples from ``start`` on, which is an index into the recording's ``array``.
-    If ``count`` is None, the annotation holds up to the end of its capture. ``frequency`` is a pair of the
+    If ``count`` is None, the annotation extends to the end of its capture. ``frequency`` is a pair of the
     lowest and the highest frequency in Hz: at RF if the capture has a frequency, otherwise in the baseband.
     ``label``, ``comment`` and ``frequency`` are None if the annotation does not have them."""
 
@@ -43,8 +43,8 @@ class Annotation:
 
 
 def annotations_of(metadata: Mapping[str, Any]) -> tuple[Annotation, ...]:
-    """Returns the annotations of the file's samples, in the order of their start. Leaves out list elements
-    that are not annotations, and single values whose type is not SigMF's."""
+    """Returns the annotations of the file's samples, ordered by their start. Leaves out list elements that
+    are not annotations, and individual values whose type SigMF does not allow."""
     offset = first_sample(metadata)
     found = sorted(((start, one) for start, one in _placed(metadata, "annotations") if start >= offset),
                    key=operator.itemgetter(0))
@@ -52,15 +52,16 @@ def annotations_of(metadata: Mapping[str, Any]) -> tuple[Annotation, ...]:
 
 
 def first_sample(metadata: Mapping[str, Any]) -> int:
-    """Returns the ``core:sample_start`` of the file's first sample. It is ``core:offset``, unless captures
-    lie before it: then all of them count from the file's first sample."""
+    """Returns the ``core:sample_start`` of the file's first sample. It is ``core:offset``, unless a capture
+    starts before it; in that case, all starts count from the file's first sample."""
     offset = _count(metadata["global"].get("core:offset")) or 0
     starts = [start for start, _ in _placed(metadata, "captures") or _placed(metadata, "annotations")]
     return 0 if starts and min(starts) < offset else offset
 
 
 def annotation(start: int, one: Mapping[str, Any]) -> Annotation:
-    """Makes the object for an annotation of the metadata. It begins at sample ``start`` of the file."""
+    """Makes an Annotation from an annotation in the metadata, which begins at sample ``start`` of the
+    file."""
     low, high = (_known(one.get(f"core:freq_{edge}_edge"), int, float) for edge in ("lower", "upper"))
     return Annotation(start, _count(one.get("core:sample_count")), _known(one.get("core:label"), str),
                       _known(one.get("core:comment"), str),
@@ -184,8 +185,8 @@ def refuse_undeclared(one: Mapping[str, Any], metadata: Mapping[str, Any], path:
 
 
 def with_annotation(text: str, one: Mapping[str, Any]) -> str:
-    """Returns the text of the metadata with one more annotation, after those that start at or before its
-    start. Raises ValueError if ``annotations`` is not an array."""
+    """Returns the text of the metadata with one more annotation, inserted after those that start before it or
+    at the same sample. Raises ValueError if ``annotations`` is not an array."""
     top = _skip(text, text.startswith("\ufeff"))
     members = list(_values(text, top))
     indent = text[top + 1:_skip(text, top + 1)]
@@ -230,13 +231,13 @@ def _values(text: str, at: int) -> Iterator[tuple[str | None, Any, int, int]]:
 
 
 def _alone(one: Mapping[str, Any], indent: str) -> str:
-    """Writes an array of one annotation, for a text whose outermost names have ``indent`` before them."""
+    """Formats an array of one annotation for a text in which ``indent`` precedes the outermost names."""
     space = indent + (indent[indent.rindex("\n") + 1:] or "  ") if "\n" in indent else ""
     return f"[{space}{_written(one, space, indent)}{indent if space else ''}]"
 
 
 def _written(one: Mapping[str, Any], space: str, indent: str) -> str:
-    """Writes an annotation in the style of the text: ``space`` precedes each annotation, and ``indent`` the
+    """Formats an annotation in the style of the text: ``space`` precedes each annotation, and ``indent`` the
     outermost names."""
     line = space[space.rindex("\n"):] if "\n" in space else ""
     step = len(line) - 1 - len(indent[indent.rfind("\n") + 1:])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The methods of blocks, gaps and times. The extension implements them. Here they get Python signatures,
-because the extension's errors for wrong arguments describe C++ types."""
+"""The methods of blocks, gaps and times. The extension implements them. This module gives them Python
+signatures, because the extension's own errors for wrong arguments describe C++ types."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ def channel(self: Block, which: str | int) -> npt.NDArray[Any]:
 def iq(self: Block, out: npt.NDArray[np.complex64] | None = None) -> npt.NDArray[np.complex64]:
     """Returns the samples as complex64, converted by the library, full scale 1.0: shape (samples,), or
     (samples, pairs) if there are several I/Q pairs. The result is a new array that does not keep the block.
-    If ``out`` is given, an array of exactly that shape, it is filled and returned instead. Raises UsageError
+    If ``out``, an array of exactly that shape, is given, it is filled and returned instead. Raises UsageError
     if the channels are not I/Q pairs, and TypeError or ValueError if ``out`` has another type or shape."""
     return self._iq(out)
 
@@ -64,7 +64,7 @@ def exit(self: Block, type: object, *rest: object) -> None:
 
 def dlpack(self: Block, *, stream: Any = None, max_version: tuple[int, int] | None = None,
            dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> Any:
-    """Exports the block by DLPack 1.0: read-only, no copy. Raises BufferError for consumers of older
+    """Exports the block through DLPack 1.0: read-only, no copy. Raises BufferError for consumers of older
     versions, unless copy=True."""
     if dl_device is not None and tuple(dl_device) != (1, 0):
         raise BufferError("a block is in the CPU's memory: dl_device is (1, 0)")

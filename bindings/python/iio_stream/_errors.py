@@ -17,9 +17,9 @@ from ._printable import printable
 class Error(OSError):
     """A failed operation on a named object.
 
-    ``operation`` and ``object`` (also ``filename``) say what failed, ``detail`` gives the cause beyond the
-    text of the errno, and ``hint`` says how to fix it. ``fault`` is ``"usage"``, ``"device"``,
-    ``"storage"``, ``"samples"`` or ``"other"``.
+    ``operation`` and ``object`` (also ``filename``) identify the failure, ``detail`` gives the cause beyond
+    the text of the errno, and ``hint`` suggests a fix. ``fault`` is ``"usage"``, ``"device"``, ``"storage"``,
+    ``"samples"`` or ``"other"``.
     """
 
     fault = "other"
@@ -52,7 +52,7 @@ class StorageError(Error):
 
 
 class LostSamplesError(Error):
-    """Samples were lost, with ``on_gap="stop"`` or beyond a threshold."""
+    """Samples were lost with ``on_gap="stop"``, or a stream violated a threshold of ``check()``."""
 
     fault = "samples"
 
@@ -78,16 +78,16 @@ def _class_for(fault: str, errno: int, exhausted: bool) -> type[Error]:
 
 
 def fresh(error: Error) -> Error:
-    """Returns a copy of the error, to be raised instead of it. A raised exception keeps the frames it passed
-    through, so the stream's own error would keep the stream, and all its memory, until the garbage collector
-    runs."""
+    """Returns a copy of the error, to be raised instead of it. A raised exception references the frames it
+    passed through, so raising the stream's own error would keep the stream and all its memory alive until the
+    garbage collector runs."""
     return copy.copy(error)
 
 
 def make(fault: str, errno: int, operation: str, object: str, detail: str, hint: str, text: str,
          held: int | None) -> Error:
-    """Makes the exception for a C++ Error, or a similar one. Its text is printable even if the object's name
-    is not."""
+    """Makes the exception for a C++ Error, or for an error that this package detects itself. Its text is
+    printable even if the object's name is not."""
     detail, hint, text = printable(detail), printable(hint), printable(text)
     error = _class_for(fault, errno, held is not None)(errno, detail or os.strerror(errno), object or None)
     error.operation, error.object, error.detail, error.hint = operation, object, detail, hint

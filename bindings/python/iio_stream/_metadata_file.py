@@ -18,8 +18,9 @@ _TIMEOUT = 10.0      # seconds, to wait for programs that change the same metada
 
 @contextlib.contextmanager
 def locked(path: str, data: str) -> Iterator[BinaryIO]:
-    """Opens the metadata file ``path`` and locks it against other callers of this function. Meanwhile the
-    data file has a shared lock, so that no program records into it or recovers it. Raises Error."""
+    """Opens the metadata file ``path`` and locks it against other callers of this function. Also holds a
+    shared lock on the data file, so that no program records into it or recovers it meanwhile. Raises
+    Error."""
     with contextlib.ExitStack() as stack:
         recorded = _opened(data, os.O_RDONLY)
         stack.callback(os.close, recorded)
@@ -29,7 +30,7 @@ def locked(path: str, data: str) -> Iterator[BinaryIO]:
 
 
 def _current(path: str) -> BinaryIO:
-    """Opens and locks the file. Tries again if another program has replaced it before it was locked."""
+    """Opens and locks the file. Tries again if another program replaces the file before it is locked."""
     until = time.monotonic() + _TIMEOUT
     while True:
         file = os.fdopen(_opened(path, os.O_RDWR), "rb")
@@ -55,8 +56,8 @@ def _opened(path: str, flags: int) -> int:
 
 
 def _lock(fd: int, kind: int, seconds: float) -> bool:
-    """Returns False if a conflicting lock is held for all that time, and True also if the file system does
-    not support locks."""
+    """Returns False if a conflicting lock is held during all that time. Returns True even if the file system
+    does not support locks."""
     until = time.monotonic() + seconds
     while True:
         try:

@@ -65,7 +65,7 @@ def word(value: Any, name: str = "an option") -> str:
     try:
         return str(operator.index(value))
     except TypeError:
-        if isinstance(value, numbers.Real):  # all of NumPy's floats are
+        if isinstance(value, numbers.Real):  # includes all NumPy floats
             return repr(float(value))
     raise TypeError(f"{name} cannot be {_kind(value)}: it takes numbers, text, True or False, or a list")
 
@@ -96,7 +96,7 @@ def uri(endpoint: Endpoint, /, **options: Any) -> str:
 
 
 def uris(endpoints: Endpoint | Iterable[Endpoint]) -> list[str]:
-    """Returns a list of one endpoint or several."""
+    """Returns one or several endpoints as a list."""
     if isinstance(endpoints, (str, os.PathLike)):
         return [uri(endpoints)]
     if not isinstance(endpoints, Iterable):

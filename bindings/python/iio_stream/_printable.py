@@ -19,7 +19,7 @@ def printable(text: str) -> str:
 
 
 def _escaped(letter: str) -> str:
-    # Python decodes a byte that is not UTF-8 to a surrogate of this range.
+    # Python decodes a byte that is not UTF-8 to a surrogate in this range.
     errors = "surrogateescape" if "\udc80" <= letter <= "\udcff" else "surrogatepass"
     return "".join(f"\\x{byte:02x}" for byte in letter.encode(errors=errors))
 

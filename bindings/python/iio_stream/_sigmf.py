@@ -23,9 +23,9 @@ class RecordedGap:
 
 @dataclass(frozen=True)
 class Capture:
-    """A capture of SigMF, valid from sample ``start`` on. ``index`` is the index of that sample in its
-    stream, lost samples included (a lower bound if ``exact`` is False). ``datetime`` is its time in UTC (ISO
-    8601). ``frequency`` and ``sample_rate`` are in Hz, None if unknown."""
+    """A SigMF capture, valid from sample ``start`` on. ``index`` is the index of that sample in its stream,
+    lost samples included (a lower bound if ``exact`` is False). ``datetime`` is its time in UTC (ISO 8601).
+    ``frequency`` and ``sample_rate`` are in Hz, None if unknown."""
 
     start: int
     index: int
@@ -37,10 +37,10 @@ class Capture:
 
 @dataclass(frozen=True)
 class Description:
-    """Describes a recording's samples. ``samples`` and ``state`` are None if iio-stream did not write it. In
-    a recording of another program, ``gaps`` are the places where the sample index jumps. ``zeros`` are the
-    samples [begin, end) in place of lost ones, ``headers`` are pairs (sample, bytes before it), ``problems``
-    are deviations from SigMF, and ``warnings`` summarizes them, one line per kind."""
+    """Describes a recording's samples. ``samples`` and ``state`` are None if iio-stream did not write the
+    recording. In a recording by another program, ``gaps`` are the places where the sample index jumps.
+    ``zeros`` are the samples [begin, end) in place of lost ones, ``headers`` are pairs (sample, bytes before
+    it), ``problems`` are deviations from SigMF, and ``warnings`` summarizes them, one line per kind."""
 
     format: Format
     state: str | None

@@ -33,8 +33,8 @@ class Stream(_life.Bound, Generic[Core]):
         self._core.start()
 
     def stop(self) -> None:
-        """Ends the stream. May be called from any thread. A Reader can still take the blocks read before;
-        the last samples written by a Writer may be lost."""
+        """Ends the stream. May be called from any thread. A Reader can still take blocks that were read
+        before the stop. The last samples that a Writer has written may be lost."""
         self._core.stop()
 
     def _close(self, drop: bool) -> Summary:
@@ -60,8 +60,8 @@ class Stream(_life.Bound, Generic[Core]):
 
     @property
     def ended(self) -> bool:
-        """Whether the stream has ended and a call has returned that to the program: no more blocks come from
-        a Reader, or are accepted by a Writer."""
+        """Whether the stream has ended and a call has reported the end to the program. From then on, a Reader
+        returns no more blocks, and a Writer accepts none."""
         return self._core.ended
 
     @property
@@ -86,7 +86,7 @@ class Stream(_life.Bound, Generic[Core]):
 
     def fileno(self) -> int:
         """Returns a file descriptor for selectors. It is readable when ``next()`` or ``take()`` has something
-        to return. Wait for it after one of them has returned None."""
+        to return. Wait for it only after one of them has returned None."""
         return self._core.fd
 
     def __repr__(self) -> str:

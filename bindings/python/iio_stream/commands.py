@@ -115,10 +115,10 @@ def bench_io(file: str | os.PathLike[str], /, *, size: Size | None = None, block
     back. The file is created, and removed at the end. A combination that does not work gets a row with its
     ``error``.
 
-    ``size`` is the size of the file in bytes (default: 1 GiB), ``block_size`` that of one request (4 MiB),
-    and ``depth`` the number of requests in flight (4), for methods that allow several. ``progress`` is called
-    with each row as it completes. Raises Error if the file cannot be created, or if the data read back differ
-    from the data written.
+    ``size`` is the size of the file in bytes (default: 1 GiB), ``block_size`` is the size of one request (4
+    MiB), and ``depth`` is the number of requests in flight (4), for methods that allow several. ``progress``
+    is called with each row as it completes. Raises Error if the file cannot be created, or if the data read
+    back differ from the data written.
     """
     rows: list[IoRow] = []
 
@@ -139,9 +139,9 @@ def bench_io(file: str | os.PathLike[str], /, *, size: Size | None = None, block
 class Verdict:
     """The result of verify(). ``ok`` is True if there are no ``problems``. ``hash`` is ``"none"``,
     ``"unchecked"``, ``"good"``, ``"bad"`` or ``"added"``. ``metadata`` is None for raw samples. ``zeros`` are
-    the samples [begin, end) in place of lost ones, which ``gaps`` do not count. ``state`` is ``"complete"``,
-    ``"interrupted"`` (an error ended the stream) or ``"recovered"``; None if iio-stream did not write the
-    recording. ``report`` is the result of the comparison with a pattern."""
+    the samples [begin, end) in place of lost ones, which ``gaps`` does not count. ``state`` is
+    ``"complete"``, ``"interrupted"`` (an error ended the stream) or ``"recovered"``; None if iio-stream did
+    not write the recording. ``report`` is the result of the comparison with a pattern."""
 
     metadata: str | None
     data: str
@@ -191,7 +191,7 @@ def verify(file: str | os.PathLike[str], /, *, pattern: str | None = None, forma
 
 @dataclass(frozen=True)
 class Recovery:
-    """The result of recover(). ``needed`` says whether anything had to be repaired, and ``bytes`` and
+    """The result of recover(). ``needed`` is True if anything had to be repaired, and ``bytes`` and
     ``samples`` give the new length of the recording. ``tail`` is the file with the bytes that were cut off,
     and ``backup`` the one with the previous metadata; "" if there is none. ``missing`` is the number of
     samples at the end of the file that did not reach the disk, according to its journal and the journal of

@@ -19,7 +19,7 @@ from ._options import uri as uri_of
 @dataclass(frozen=True)
 class Attribute:
     """An attribute of a device or of its ``channel``. ``value`` is the text read; if reading failed, it is
-    None and ``error`` says why."""
+    None and ``error`` gives the reason."""
 
     channel: str | None
     name: str
@@ -29,11 +29,11 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Buffer:
-    """One buffer of a device. DMA addresses and lengths are multiples of ``alignment`` bytes. ``dmabuf`` says
-    whether the buffer supports DMABUFs (None: unknown), and ``dmabuf_reason`` why not. ``path`` is the one
-    that ``path="auto"`` selects: ``"dmabuf"``, ``"mmap"`` or ``"fileio"`` (None: not probed). ``remarks``
-    lists scan elements that could not be parsed. ``tuning`` lists the attributes that each tuning option
-    (``frequency=``, ``gain=`` …) sets."""
+    """One buffer of a device. DMA addresses and lengths are multiples of ``alignment`` bytes. ``dmabuf`` is
+    True if the buffer supports DMABUFs (None: unknown), and ``dmabuf_reason`` is the reason if it does not.
+    ``path`` is the one that ``path="auto"`` selects: ``"dmabuf"``, ``"mmap"`` or ``"fileio"`` (None: not
+    probed). ``remarks`` lists scan elements that could not be parsed. ``tuning`` lists the attributes that
+    each tuning option (``frequency=``, ``gain=`` …) sets."""
 
     index: int
     output: bool
@@ -205,8 +205,8 @@ class Device:
 
 @dataclass(frozen=True)
 class Check:
-    """One capability of the machine. ``detail`` says what was found, and ``fix`` is the command that adds the
-    capability if it is missing."""
+    """One capability of the machine. ``detail`` describes the finding, and ``fix`` is the command that adds
+    the capability if it is missing."""
 
     name: str
     ok: bool

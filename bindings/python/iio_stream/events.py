@@ -67,10 +67,11 @@ def follow(path: str | os.PathLike[str], after: Place | None = None, *,
     """Yields the events of a file, from the place ``after`` at which a Line ended, or from the beginning.
 
     At the end of the file, the function yields None about every ``POLL`` seconds and waits for more events,
-    also in a file that replaces this one. With wait=False it returns there. If the line at ``after`` is in a
-    file that has been renamed since, for example to PATH.1, the rest of that file and the files after it come
-    first. Lines that are not valid JSON are left out: the writing program may have been killed. The function
-    waits for a file that does not exist yet; with wait=False it raises FileNotFoundError.
+    even in a file that replaces this one. With wait=False it returns at the end of the file. If the line at
+    ``after`` is in a file that has been renamed since, for example to PATH.1, the rest of that file and the
+    files after it come first. Lines that are not valid JSON are left out: the writing program may have been
+    killed. The function waits for a file that does not exist yet; with wait=False it raises
+    FileNotFoundError.
     """
     for old in _older(path, after):
         with open(old, "rb") as log:
@@ -110,8 +111,8 @@ def _older(path: str | os.PathLike[str], after: Place | None) -> list[pathlib.Pa
 
 def _lines(log: BinaryIO, path: str | os.PathLike[str], after: Place | None,
            wait: bool) -> Iterator[Line | None]:
-    """Yields the events of an open file. Returns when it has no more and another file has had its name for
-    ``SETTLED`` seconds; with wait=False, at its end."""
+    """Yields the events of an open file. Returns when the file has no more events and another file has had
+    its name for ``SETTLED`` seconds. With wait=False, returns at the end of the file."""
     if after is not None:
         log.seek(max(after.offset, 0))  # the place is checked below
     begun, settled = b"", 0.0
@@ -155,8 +156,8 @@ class _Sent:
             self.place = Place(int(offset), int(length), digest)
 
     async def set(self, place: Place) -> None:
-        """Stores a place. A full disk is reported but not an error: for a while, the server detects
-        duplicates of the events that it has."""
+        """Stores a place. A full disk is reported but is not an error: for a while, the server detects
+        duplicates of events that it has already stored."""
         new = self.path.with_name(f"{self.path.name}.{os.getpid()}.new")
         try:
             new.write_text(f"{place.offset} {place.length} {place.digest}\n")

@@ -18,8 +18,8 @@ class Option:
     ``key`` is its keyword (``"attr."``: all keywords that start with it). ``type`` is ``"text"``,
     ``"choice"``, ``"number"``, ``"size"``, ``"rate"``, ``"time"`` or ``"switch"``. ``values`` lists the
     possible values, with placeholders in capitals. ``unit`` is the unit of a bare number, empty if there is
-    none. ``default`` is a value, or text that describes it. ``help`` is one sentence. ``source`` and ``sink``
-    say whether sources and sinks accept the option.
+    none. ``default`` is a value, or text that describes it. ``help`` is one sentence. ``source`` is True if
+    sources accept the option, and ``sink`` if sinks do.
     """
 
     key: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads blocks from a source, one after another or by a callback."""
+"""Reads blocks from a source, one by one or through a callback."""
 from __future__ import annotations
 
 import asyncio
@@ -35,9 +35,9 @@ def source(endpoint: Endpoint, /, *, sinks: Endpoint | Iterable[Endpoint] = (),
     ``endpoint`` is ``"iio:DEVICE"``, ``"sim:"``, ``"zmq:ADDRESS"`` or the path of a recording. Other keywords
     are options of the endpoint (``channels=["voltage0_i"]``, ``frequency="2.4G"``, ``rate=1e6``). ``sinks``
     get the same blocks. ``block_size`` (bytes) and ``blocks`` set the memory in flight. ``samples``,
-    ``bytes`` or ``duration`` limit the stream. ``timeout`` is the longest wait of the source for a block.
-    ``on_gap`` is ``"mark"``, ``"stop"`` or ``"zero-fill"``. With ``on_full="drop"``, blocks are dropped and
-    counted while the program holds all memory; by default the device waits.
+    ``bytes`` or ``duration`` limit the stream. ``timeout`` is the longest time that the source waits for a
+    block. ``on_gap`` is ``"mark"``, ``"stop"`` or ``"zero-fill"``. With ``on_full="drop"``, blocks are
+    dropped and counted while the program holds all memory; by default the device waits.
 
     >>> with source("sim:", rate=0, samples=1000) as rx:
     ...     print(sum(len(block) for block in rx), rx.format.name)
@@ -78,7 +78,8 @@ class Reader(Stream[_core.Reader]):
 
     @property
     def tuning(self) -> Tuning:
-        """The settings of the radio when the stream was prepared; for a recording, those it was made with."""
+        """The settings of the radio when the stream was prepared; for a recording, the settings with which it
+        was made."""
         return self._tuning
 
     def start(self) -> None:
@@ -88,7 +89,8 @@ class Reader(Stream[_core.Reader]):
     def close(self) -> Summary:
         """Ends the stream, waits until every endpoint is closed, and returns the summary. The error that
         ended the stream is not raised; it is in the summary. Blocks and views that the program holds stay
-        valid. Several threads may call close(), also while others wait in next(); each gets the summary."""
+        valid. Several threads may call close(), even while others wait in next(); each of them gets the
+        summary."""
         self._rest.end()
         return self._close(True)
 
@@ -151,7 +153,8 @@ class Reader(Stream[_core.Reader]):
             await self._news()
 
     async def _news(self) -> None:
-        """Waits until there may be a block, at most 0.2 s: if the pool is exhausted, nothing signals."""
+        """Waits until there may be a block, for at most 0.2 s, because nothing signals while the pool is
+        exhausted."""
         loop = asyncio.get_running_loop()
         news: asyncio.Future[None] = loop.create_future()
         descriptor = self.fileno()
@@ -171,7 +174,7 @@ class Reader(Stream[_core.Reader]):
 
     def run(self, callback: Callable[[Block], object]) -> Summary:
         """Calls ``callback`` with each block, on this thread, until the stream ends. Then closes the stream
-        and returns its summary. Raises what next() and the callback raise.
+        and returns its summary. Raises the exceptions of next() and of the callback.
 
         >>> source("sim:", rate=0, samples=1000).run(lambda block: None).stats.samples
         1000
@@ -227,7 +230,7 @@ class Worker(_life.Bound):
 
     def wait(self, timeout: Duration | None = None) -> bool:
         """Returns whether the last block was handled within ``timeout`` (in seconds or as text; default: no
-        limit). Raises what the callback raised, or the Error that ended the stream."""
+        limit). Raises the callback's exception, or the Error that ended the stream."""
         self._thread.join(_options.seconds("timeout", timeout))
         if self._thread.is_alive():
             return False

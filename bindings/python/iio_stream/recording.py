@@ -31,7 +31,7 @@ class Recording:
     """A recording, opened by ``open_recording()``. ``array`` is read-only and mapped from the file, of shape
     (samples, channels), or (samples,) with a structured dtype if channels differ. Only the parts that you
     access are read. ``zeros`` are the samples [begin, end) in place of lost ones (``on_gap="zero-fill"``),
-    which ``gaps`` do not list. ``metadata`` is the whole SigMF object, and ``metadata_path`` is its file;
+    which ``gaps`` does not list. ``metadata`` is the whole SigMF object, and ``metadata_path`` is its file;
     both are empty for raw samples."""
 
     path: str
@@ -59,8 +59,8 @@ class Recording:
 
     @property
     def annotations(self) -> tuple[Annotation, ...]:
-        """The annotations in ``metadata``, in the order of their start. They include the annotations of
-        losses and retunings that iio-stream has written."""
+        """The annotations in ``metadata``, ordered by their start. They include the annotations of losses and
+        retunings that iio-stream has written."""
         return _annotations.annotations_of(self.metadata) if self.metadata else ()
 
     def annotate(self, start: int, count: int | None = None, *, label: str | None = None,
@@ -71,9 +71,9 @@ class Recording:
         It applies to ``count`` samples from ``start`` on, which is an index into ``array``; with count=None
         to all samples up to the end of their capture. ``label`` is a word or two (SigMF recommends at most 20
         characters), ``comment`` any text. ``frequency`` is a pair of the lowest and the highest frequency in
-        Hz: at RF if the capture has a frequency, otherwise in the baseband, where they can be negative.
-        ``others`` are SigMF's ``generator`` and ``uuid``, and keys of extensions that core:extensions
-        declares: ``**{"antenna:azimuth_angle": 90}``.
+        Hz: at RF if the capture has a frequency, otherwise in the baseband, where frequencies can be
+        negative. ``others`` are SigMF's ``generator`` and ``uuid``, and keys of extensions that
+        core:extensions declares: ``**{"antenna:azimuth_angle": 90}``.
 
         The file is replaced atomically, and the rest of its text does not change. Programs that annotate the
         same recording at the same time wait for one another, up to 10 s.

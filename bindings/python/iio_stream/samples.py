@@ -119,8 +119,8 @@ class Rest:
             self._forget()
 
     def clear(self) -> None:
-        """Releases the block, unless a read() uses it, on another thread or interrupted by a signal
-        handler."""
+        """Releases the block, unless a read() is using it: a read() on another thread, or a read() that a
+        signal handler has interrupted."""
         if self._turn.acquire(blocking=False):
             self._forget()
             self._turn.release()

@@ -142,8 +142,8 @@ class Session(_life.Bound):
         return tuple(self._pipelines)
 
     def prepare(self) -> None:
-        """Does everything that can fail or take time. If it was not called, ``start()`` does it. Raises
-        Error."""
+        """Does everything that can fail or take time. ``start()`` calls prepare() if the program has not.
+        Raises Error."""
         self._session.prepare()
 
     def start(self) -> None:
@@ -162,7 +162,7 @@ class Session(_life.Bound):
         self._session.stop(bool(abort))
 
     def request_stop(self) -> None:
-        """Requests all streams to end, and does not wait. May be called from any thread."""
+        """Requests the end of all streams, and does not wait for it. May be called from any thread."""
         self._session.request_stop()
 
     def run(self, progress: Progress | None = None) -> list[Summary]:

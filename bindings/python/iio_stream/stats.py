@@ -9,11 +9,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Playback:
-    """The counters of a device that plays samples. ``underflows`` is how often its queue ran empty,
-    ``repeats`` how often ``cyclic=`` has replayed all samples, ``unverified_blocks`` the number of blocks
-    without a status from the kernel, and ``rate`` in samples per second (None: unknown). ``cyclic`` says what
-    repeats the samples: ``"hardware"``, whose repeats are computed from time and rate, ``"software"``, or
-    None."""
+    """The counters of a device that plays samples. ``underflows`` is the number of times that its queue ran
+    empty, ``repeats`` the number of times that ``cyclic=`` has replayed all samples, ``unverified_blocks``
+    the number of blocks without a status from the kernel, and ``rate`` in samples per second (None: unknown).
+    ``cyclic`` is the mechanism that repeats the samples: ``"hardware"``, whose repeats are computed from time
+    and rate, ``"software"``, or None."""
 
     underflows: int
     repeats: int
@@ -72,7 +72,7 @@ class Stats:
 @dataclass(frozen=True)
 class Hop:
     """One step on the route of the samples. ``copies`` is the number of copies that the CPU makes of each
-    sample, and ``reason`` says why.
+    sample, and ``reason`` explains them.
 
     ``memory`` and ``page_bytes`` describe the blocks; ``segments`` is the number of pieces of each.
     ``warning`` describes a risk of this mechanism. It is also issued as a RuntimeWarning before the stream

@@ -62,7 +62,7 @@ class Analysis:
         """Yields the parts of a block between losses: begin, end and the index in the stream."""
         at, index = 0, block.sample_index
         for gap in sorted(block.gaps, key=lambda gap: gap.offset_min):
-            before = gap.offset_max <= block.position  # then the block's index includes it
+            before = gap.offset_max <= block.position  # if so, the block's index includes the loss
             cut = 0 if before else min(max(gap.offset_min - block.position, at), len(block))
             if cut > at:
                 yield at, cut, index

@@ -28,8 +28,8 @@ from .summary import Summary
 def sink(endpoint: Endpoint | Iterable[Endpoint], /, *, format: str | Format = "ci16_le",
          sample_rate: Rate | None = None, block_size: Size | None = None, blocks: Size | None = None,
          timeout: Duration | None = None, **options: Any) -> Writer:
-    """Opens a sink for samples, ``"iio:DEVICE"``, a path or ``"zmq:ADDRESS"``, or several sinks, as returned
-    by uri(), which all get the same blocks.
+    """Opens a sink for samples. ``endpoint`` is ``"iio:DEVICE"``, a path or ``"zmq:ADDRESS"``, or a list of
+    several sinks, as returned by uri(), which all get the same blocks.
 
     ``format`` is the format of the samples that you will write: the name of a SigMF datatype, scan types, or
     a Format (for more channels than one pair: ``Format.parse("ci16_le", 4)``). ``sample_rate`` is their rate
@@ -71,7 +71,7 @@ def _words(endpoint: Endpoint | Iterable[Endpoint], /, *, format: str | Format =
 
 class Writer(Stream[_core.Writer]):
     """Moves samples to sinks; created by ``sink()`` or ``Session.add_writer()``. The stream starts with the
-    first block written or taken, or with ``start()``. Leaving the ``with`` block, also by an exception, waits
+    first block written or taken, or with ``start()``. Leaving the ``with`` block, even by an exception, waits
     until all samples have reached their destination. A Writer that the program does not close is closed when
     the program ends, with a ResourceWarning. Any number of threads may use a Writer; they take turns."""
 
@@ -107,7 +107,7 @@ class Writer(Stream[_core.Writer]):
         self._core.put(block, samples)
 
     def flush(self) -> None:
-        """Sends the block that write() has filled in part."""
+        """Sends the block that write() has partly filled."""
         self._core.flush()
 
     def end(self) -> None:

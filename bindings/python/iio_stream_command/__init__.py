@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The command `iio-stream` of a wheel. It is not part of the package, because importing NumPy takes a third
-of a second."""
+"""The `iio-stream` command of a wheel. It is not part of the package, because importing the package would
+import NumPy, which takes a third of a second."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _is_program(path: Path) -> bool:
 
 
 def main() -> None:
-    """Replaces this process by the program, with the same arguments."""
+    """Replaces this process with the program, with the same arguments."""
     program = next(filter(_is_program, _programs()), None)
     if program is None:
         sys.exit("iio-stream: this Python package does not contain the program, because it is linked with an "

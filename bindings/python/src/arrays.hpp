@@ -5,7 +5,7 @@
 
 namespace iio_stream::python {
 
-/// Binds the functions that make arrays of a full block: converted, complex, and for other
+/// Binds the functions that make arrays from a full block: converted, complex, and for other
 /// libraries.
 void bind_arrays(py::class_<PyBlock>& block);
 

@@ -75,7 +75,7 @@ private:
     bool done_ = false;
     std::exception_ptr failure_;
     std::atomic<bool> stop_{false};
-    std::thread thread_; ///< the last member, because it uses all others
+    std::thread thread_; ///< declared last, because it uses the other members
 };
 
 py::dict row_dict(const IoRow& row)
@@ -89,7 +89,7 @@ py::dict row_dict(const IoRow& row)
                     "error"_a = row.error ? exception_of(*row.error) : py::none());
 }
 
-// A number that is 0 stands for the library's default.
+// A number of 0 selects the library's default.
 void bench_to(const std::string& file, bool overwrite, std::size_t bytes, std::size_t block_size,
               std::size_t depth, const py::function& seen)
 {

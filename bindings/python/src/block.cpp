@@ -35,7 +35,7 @@ std::string text_of(const Gap& gap)
            ", evidence='" + name_of(gap.evidence) + "')";
 }
 
-/// A time by one of the two clocks, and the same time in UTC.
+/// A time on one of the two clocks, and the same time in UTC.
 struct Moment {
     Time time;
     std::int64_t utc_ns = 0;
@@ -58,7 +58,7 @@ std::string text_of(const Moment& moment)
            ", uncertainty_ns=" + uncertainty + ", utc_ns=" + std::to_string(moment.utc_ns) + ")";
 }
 
-/// Makes a Time of its parts, to unpickle it.
+/// Makes a Time from its parts, to unpickle it.
 Moment make_time(const std::string& clock, std::int64_t ns,
                  std::optional<std::uint64_t> uncertainty, std::int64_t utc_ns)
 {

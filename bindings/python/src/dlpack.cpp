@@ -38,7 +38,7 @@ struct ManagedVersioned {
     std::uint64_t flags;
     Tensor tensor;
 };
-// With 32-bit pointers, the layout is that of the C compiler.
+// The layout is checked for 64-bit pointers; for 32-bit pointers, it depends on the ABI.
 static_assert(sizeof(void*) != 8 ||
               (sizeof(Tensor) == 48 && offsetof(ManagedVersioned, tensor) == 32));
 
@@ -78,8 +78,8 @@ std::uint8_t code_of(const py::dtype& dtype)
 template <typename M>
 py::capsule capsule_of(std::unique_ptr<Exported<M>> exported, const char* name)
 {
-    // A consumer renames the capsule and calls the deleter itself. If none does, this destructor of
-    // the capsule calls it.
+    // A consumer renames the capsule and calls the deleter itself. If no consumer does so, this
+    // destructor of the capsule calls the deleter.
     py::capsule capsule(&exported->managed, name, [](PyObject* self) {
         const char* still = PyCapsule_GetName(self);
         if (still == nullptr || std::string_view(still).starts_with("used_"))
@@ -96,7 +96,8 @@ std::unique_ptr<Exported<M>> exported_of(const py::array& array)
 {
     auto exported = std::make_unique<Exported<M>>();
     exported->array = array;
-    // Not itemsize(): with NumPy 2, pybind11 before 2.12 reads it from the wrong place.
+    // itemsize() is not used, because with NumPy 2, pybind11 before 2.12 reads it from the wrong
+    // place.
     const auto item = array.attr("itemsize").cast<py::ssize_t>();
     for (py::ssize_t i = 0; i < array.ndim(); ++i) {
         exported->shape.push_back(array.shape(i));

@@ -11,8 +11,8 @@ namespace iio_stream::python {
 
 namespace py = pybind11;
 
-/// The layout of the blocks of a format as Python objects have it. iio_stream._format makes it and
-/// chooses the dtype. It holds Python objects and must be created and destroyed with the GIL.
+/// The layout of a format's blocks, in Python's terms. iio_stream._format creates it and chooses
+/// the dtype. It holds Python objects and must be created and destroyed with the GIL.
 struct Layout {
     Format format;
     py::dtype dtype;         ///< type of one value, or of a whole sample if `columns` is 0
@@ -26,7 +26,7 @@ using LayoutPtr = std::shared_ptr<const Layout>;
 /// Returns the fields of a format, from which iio_stream.Format is made.
 py::dict format_dict(const Format& format);
 
-/// Makes the layout of a format by iio_stream._format.layout().
+/// Makes the layout of a format by calling iio_stream._format.layout().
 LayoutPtr layout_of(const Format& format);
 
 } // namespace iio_stream::python

@@ -7,7 +7,7 @@ namespace iio_stream::python {
 
 namespace py = pybind11;
 
-/// Each function binds the types and functions of the file with its name.
+/// Each function binds the types and functions of the source file of that name.
 void bind_errors(py::module_& module);
 void bind_format(py::module_& module);
 void bind_block(py::module_& module);
@@ -33,7 +33,7 @@ auto without_gil(Call call)
     return call();
 }
 
-/// Remembers the process in which an object was made. In a child that was forked later, the object
+/// Records the process in which an object was made. In a child that was forked later, the object
 /// can neither be used nor destroyed, because the library's threads exist only in the parent.
 class Home {
 public:

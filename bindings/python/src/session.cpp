@@ -19,8 +19,8 @@ public:
     SharedSession(const SharedSession&) = delete;
     ~SharedSession()
     {
-        if (home_.left())
-            (void)new std::shared_ptr<Session>(std::move(session_)); // the parent has its threads
+        if (home_.left()) // leaks the session, because only the parent has its threads
+            (void)new std::shared_ptr<Session>(std::move(session_));
         const py::gil_scoped_release others;
         session_.reset();
     }
@@ -78,7 +78,7 @@ public:
         const std::lock_guard turn(turn_);
         session->stop(abort ? Stop::abort : Stop::drain);
     }
-    /// Releases devices and memory. A traceback can keep this object itself much longer.
+    /// Releases devices and memory. A traceback can keep this object itself alive much longer.
     void close()
     {
         auto last = std::exchange(session_, nullptr);

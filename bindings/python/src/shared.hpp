@@ -70,13 +70,14 @@ protected:
     {}
     ~Shared()
     {
-        if (home_.left())
-            (void)new std::shared_ptr<Stream>(std::move(stream_)); // the parent has its threads
+        if (home_.left()) // leaks the stream, because only the parent has its threads
+            (void)new std::shared_ptr<Stream>(std::move(stream_));
         const py::gil_scoped_release others;
         stream_.reset();
     }
 
-    /// Calls a function, and converts its error that the caller holds all blocks to PoolExhausted.
+    /// Calls a function. If its error is that the caller holds all blocks, converts the error to
+    /// PoolExhausted.
     template <typename Call>
     static auto told(Stream& stream, Call call) -> decltype(call())
     try {

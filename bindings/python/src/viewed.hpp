@@ -27,9 +27,9 @@ inline std::int64_t utc_offset_now()
     return utc - (before + (after - before) / 2);
 }
 
-/// A block as Python holds it, full or empty: its lease, and a count of its views. A guard
-/// (CpuRead, CpuWrite) brackets the CPU's access from the first view until the last one is
-/// destroyed. The lease cannot be given up while a view exists. Thread: with the GIL.
+/// A full or empty block that Python holds: its lease, and a count of its views. A guard (CpuRead,
+/// CpuWrite) brackets the CPU's access from the first view until the last one is destroyed. The
+/// lease cannot be given up while a view exists. Thread: with the GIL.
 template <typename Lease, typename Guard, bool kReadOnly>
 class Viewed {
 public:
@@ -157,7 +157,7 @@ private:
     py::ssize_t shape_[2], strides_[2];
 };
 
-/// Lets the instances of a class support the buffer protocol.
+/// Makes the instances of a class support the buffer protocol.
 template <typename Held>
 py::custom_type_setup with_buffer()
 {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Archives of recordings in folders and object storage, computed on by Dask.
+"""Opens archives of recordings in folders and object storage, for computations with Dask.
 
 docs/archive.md is the tutorial. Needs ``pip install 'iio-stream[archive]'``.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Recordings as Dask arrays. One task for each chunk reads it by ranges of bytes."""
+"""Recordings as Dask arrays. One task reads each chunk, as ranges of bytes."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Dtype: TypeAlias = "npt.DTypeLike | None"
 
 _CHUNK_BYTES = 64 << 20
-_MOST_CHUNKS = 1_000_000  # damaged metadata can claim a loss of years, which would need any number of chunks
+_MOST_CHUNKS = 1_000_000  # damaged metadata can claim a loss of years, which would need too many chunks
 
 
 @dataclass(frozen=True)

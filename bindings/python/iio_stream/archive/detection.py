@@ -45,10 +45,10 @@ class _Segment:
 
 def detect(recording: Recording, *, threshold: float = 10.0, bins: int = 1024, average: int = 16,
            channel: str | None = None) -> Delayed:
-    """Returns a Dask object that computes a list of Detection, in the order of time. A bin is part of a
-    signal if it is more than ``threshold`` dB above the median of its row of ``spectrogram()``, to which the
-    other keywords are passed. Bins that adjoin in time or frequency form one Detection. A row without samples
-    ends all signals before it.
+    """Returns a Dask object that computes a list of Detection, ordered by start. A bin is part of a signal if
+    it is more than ``threshold`` dB above the median of its row of ``spectrogram()``, to which the other
+    keywords are passed. Adjacent bins in time or frequency form one Detection. A row without samples ends all
+    signals before it.
 
     Raises UsageError. Computing the object raises StorageError, which names the damaged object.
     """

@@ -25,11 +25,11 @@ _BATCH = 256  # objects that are requested at once
 
 @dataclass(frozen=True)
 class Archive:
-    """The recordings in a folder or bucket, in the order of their names. ``unfinished`` are the parts that
-    were left out because they are still being written, or were interrupted and not recovered. ``damaged``
-    has the errors of the parts that were left out with ``on_damage="leave-out"``. ``as_of`` is the time in
-    UTC at which `iio-stream archive index` began to list the archive; None unless it was opened by the
-    index."""
+    """The recordings in a folder or bucket, ordered by name. ``unfinished`` are the parts that were left out
+    because they are still being written, or were interrupted and not recovered. ``damaged`` has the errors of
+    the parts that were left out with ``on_damage="leave-out"``. ``as_of`` is the time in UTC at which
+    `iio-stream archive index` began to list the archive; None unless the archive was opened with
+    ``indexed=True``."""
 
     url: str
     recordings: Sequence[Recording]
@@ -73,9 +73,9 @@ def open(url: str | os.PathLike[str], /, *, on_damage: str = "stop", indexed: bo
     Options that are not given come from the environment (``AWS_ACCESS_KEY_ID``, ``AWS_ENDPOINT_URL`` ...), on
     each worker from the worker's own.
 
-    With ``indexed=True`` only the index is read, which ``iio-stream archive index`` has written. Recordings
-    that were stored since then are not in it, and recordings that were removed since then still are. Each
-    recording is made on first access; select() reads only the parts of the index that it needs.
+    With ``indexed=True``, only the index that ``iio-stream archive index`` has written is read. It lacks
+    recordings that were stored after it was written, and still lists recordings that were removed since then.
+    Each recording is made on first access; select() reads only the parts of the index that it needs.
 
     Raises StorageError, which names the object, for damaged metadata and for missing or short data; with
     ``on_damage="leave-out"`` that part is left out instead, and is a gap. Raises FileNotFoundError if there
@@ -129,13 +129,13 @@ class _Objects:
                 for path, words in found.items() if words["type"] == "file"}
 
     def _unfinished(self) -> set[str]:
-        """Returns the parts whose samples have no metadata, or still have the journal of a recorder."""
+        """Returns the parts whose samples have no metadata, or still have a recorder's journal."""
         data = {name[:-len(DATA)] for name in self._sizes if name.endswith(DATA)}
         return {stem for stem in data if stem + _META not in self._sizes or stem + _JOURNAL in self._sizes}
 
     def metadata(self) -> Iterator[tuple[str, bytes | Exception]]:
-        """Yields the name without suffix and the text of the metadata, or the error of reading it, of each
-        part that can be finished."""
+        """For each part that can be finished, yields its name without suffix, and the text of its metadata or
+        the error that reading the text has raised."""
         left = sorted(name for name in self._sizes
                       if name.endswith(_META) and name[:-len(_META)] not in self.unfinished)
         while left:
@@ -148,8 +148,8 @@ class _Objects:
                 yield name[:-len(_META)], text
 
     def _read(self, names: list[str]) -> list[bytes | Exception]:
-        """Returns each text, or the error of reading it. A text that is too large has one byte more than the
-        limit."""
+        """Returns each text, or the error that reading it has raised. A text that is too large is cut to one
+        byte more than the limit."""
         wanted = [name for name in names if self._sizes[name] > 0]  # an empty object has no ranges
         paths = [f"{self._root}/{name}" for name in wanted]
         found = self._files.cat_ranges(paths, 0, _core.MOST_METADATA + 1, on_error="return") if paths else []
@@ -169,7 +169,7 @@ class _Objects:
 
     def _samples(self, stem: str, told: _sigmf.Description) -> int:
         data, width = stem + DATA, told.format.sample_bytes
-        if self._sizes.get(data, -1) < (told.samples or 0) * width:  # it can have grown since it was listed
+        if self._sizes.get(data, -1) < (told.samples or 0) * width:  # it may have grown since it was listed
             self._files.invalidate_cache()
             self._sizes[data] = int(self._files.info(f"{self._root}/{data}")["size"])
         return told.samples_in(data, self._sizes[data])

@@ -102,8 +102,8 @@ class Index(Sequence[Recording]):
         return self._made[number]
 
     def near(self, wanted: Wanted) -> Iterator[Recording]:
-        """Yields recordings that contain all samples that meet the conditions. They are made of only the
-        parts that this needs."""
+        """Yields recordings that contain all samples that meet the conditions. They consist only of the parts
+        that are needed for this."""
         for number, words in enumerate(self._entries):
             if not wanted.is_of(words["device"], words["name"]) or not self._is_tuned(words, wanted):
                 continue
@@ -115,7 +115,7 @@ class Index(Sequence[Recording]):
 
     def _is_tuned(self, words: dict[str, Any], wanted: Wanted) -> bool:
         """Returns whether a recording can overlap the band. True if its frequency or rate changes, because
-        the index does not say where."""
+        the index does not record where."""
         if wanted.band is None or words["sample_rate"] is None:
             return True
         is_complex = str(words["global"]["core:datatype"]).startswith("c")
@@ -170,7 +170,7 @@ class _Columns:
         sample is computed from the last capture with a time before it. The result therefore begins with the
         part whose capture determines ``begin`` and ends with the one that determines ``end``. It also has the
         previous part, for the loss at its end, and the part with the next such capture, up to which the last
-        capture holds."""
+        capture applies."""
         dated = [(n, at) for n, at in enumerate(self.times) if at is not None]
         if not dated:
             return self._cut(0, 0)

@@ -23,7 +23,7 @@ class Gap:
     """A loss of samples. From the sample index ``index`` on, at least ``lost_min`` and at most ``lost_max``
     samples are missing (None: no upper bound is known). The loss may have begun at any index from
     ``earliest`` on. ``evidence`` is the recorder's, or ``"zero-fill"`` (the recording has zeros there),
-    ``"missing part"``, or ``"index"`` (the metadata skip samples and do not say why)."""
+    ``"missing part"``, or ``"index"`` (the metadata skip samples without giving a reason)."""
 
     index: int
     lost_min: int
@@ -35,8 +35,8 @@ class Gap:
 @dataclass(frozen=True)
 class Run:
     """Consecutive samples of one object without a gap. The first is sample ``start`` of the object and has
-    the index ``index`` in the stream, which is a lower bound if ``exact`` is False. ``joins`` says that no
-    sample is missing before it."""
+    the index ``index`` in the stream, which is a lower bound if ``exact`` is False. ``joins`` is True if no
+    sample is missing before the run."""
 
     part: str
     start: int
@@ -92,7 +92,7 @@ class Part:
 def part_of(stem: str, told: Description, samples: int) -> Part:
     """Makes the part whose objects have the name ``stem`` without suffix, from its metadata and its number of
     samples. Raises ValueError if these contradict each other."""
-    numbered = _NUMBERED.fullmatch(stem) if told.state is not None else None  # else it might be a year
+    numbered = _NUMBERED.fullmatch(stem) if told.state is not None else None  # otherwise, it may be a year
     number = int(numbered[1]) if numbered else None
     if number and samples and not told.has_first_index:
         number = None  # a recording begins here
@@ -146,7 +146,7 @@ def _runs(name: str, told: Description, samples: int) -> Iterator[Run]:
 
 
 class _Captures:
-    """Finds the capture that holds at a sample."""
+    """Finds the capture that applies to a sample."""
 
     def __init__(self, told: Description) -> None:
         self._captures = told.captures
@@ -161,7 +161,7 @@ class _Captures:
 
 
 class _Cover:
-    """Tests whether places are within any of some intervals [begin, end). Places must be passed in rising
+    """Tests whether places are in any of several intervals [begin, end). Places must be passed in ascending
     order."""
 
     def __init__(self, intervals: list[tuple[int, int]]) -> None:

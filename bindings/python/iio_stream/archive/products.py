@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Power over time and frequency, as Dask arrays. One task reads the samples of a row and adds up their powers
-in steps of a fixed size. The result is therefore the same to the bit on every worker and in every run."""
+in steps of a fixed size. The result is therefore identical, bit for bit, on every worker and in every run."""
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -63,10 +63,11 @@ class Store:
 
 @dataclass(frozen=True)
 class Layout:
-    """The layout of samples in the objects, and the wanted one: rows of ``columns`` values of ``dtype``."""
+    """The layout of samples in the objects, and the requested layout: rows of ``columns`` values of
+    ``dtype``."""
 
     stored: np.dtype[Any]
-    types: tuple[str, ...]  # of a sample's values, as stored
+    types: tuple[str, ...]  # scan types of a sample's values, as stored
     dtype: np.dtype[Any]
 
     @classmethod

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Recordings, which consist of parts one after the other."""
+"""Recordings, which consist of consecutive parts."""
 from __future__ import annotations
 
 import errno
@@ -20,8 +20,8 @@ from .sample_range import SampleRange
 if TYPE_CHECKING:
     from dask.array import Array
 
-# How far the clock can have been set back between two parts that do not join exactly. If the time of the
-# second part is still earlier, it belongs to an older recording with the same name.
+# The most by which the clock may have been set back between two parts that do not join exactly. If the time
+# of the second part is still earlier, it belongs to an older recording with the same name.
 _CLOCK_STEP_NS = 60 * 10**9
 
 
@@ -45,10 +45,10 @@ class Recording(SampleRange):
         each with a plain array: one for each run of samples without a gap, certain or possible.
 
         ``dtype`` is "complex64" (I/Q pairs) or "float32" (channels), with full scale 1.0, or None for
-        channels as they are stored. ``chunks`` is the number of samples in a chunk; the default is a part, or
-        64 MiB of one. With ``overlap``, chunks are extended by that many samples at both ends, as with
-        ``dask.array.overlap.overlap(x, {0: overlap}, boundary="none")``, but each task reads these samples
-        itself; ``dask.array.overlap.trim_overlap`` removes them.
+        channels as they are stored. ``chunks`` is the number of samples in a chunk; by default, each part is
+        divided into chunks of at most 64 MiB. With ``overlap``, chunks are extended by that many samples at
+        both ends, as with ``dask.array.overlap.overlap(x, {0: overlap}, boundary="none")``, but each task
+        reads these samples itself; ``dask.array.overlap.trim_overlap`` removes them.
 
         Raises UsageError. Computing the array raises StorageError, which names the damaged object.
         """
@@ -87,7 +87,7 @@ class Damage:
 
 
 def series(name: str, parts: list[Part], store: Store, damage: Damage) -> Recording | None:
-    """Makes a recording of its parts; returns None if all of them are damaged."""
+    """Makes a recording from its parts. Returns None if all of them are damaged."""
     kept: list[Part] = []
     gaps: list[Gap] = []
     for part in sorted(parts, key=lambda part: part.number or 0):

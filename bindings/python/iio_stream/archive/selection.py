@@ -111,8 +111,8 @@ def _utc_ns(time: Any, otherwise: float) -> float:
 
 
 def _index_of(recording: Recording, utc_ns: float) -> int | None:
-    """Returns the index of the first sample that was not taken before the time ``utc_ns``, at most that of
-    the next sample with a known time; None if no time is known."""
+    """Returns the index of the first sample that was not taken before the time ``utc_ns``, but at most the
+    index of the next sample with a known time; None if no time is known."""
     dated = recording.dated
     if not dated:
         return None

@@ -35,7 +35,7 @@ using words = std::map<std::string, std::string>;
 
 std::string shown(const py::handle& object) { return py::repr(object).cast<std::string>(); }
 
-// Converts numbers (also NumPy's), booleans and text.
+// Converts numbers (including NumPy's), booleans and text.
 std::string word_of(const std::string& key, const py::handle& value)
 {
     const std::string kind = py::str(py::type::of(value).attr("__name__")).cast<std::string>();
@@ -145,7 +145,7 @@ Raises OSError if the endpoint cannot be opened, ValueError for an invalid optio
     bind_common(type);
 }
 
-// Raises OSError(errno, text), of which Python makes FileNotFoundError or another subclass, or
+// Raises OSError(errno, text), from which Python makes FileNotFoundError or another subclass, or
 // ValueError.
 void translate(std::exception_ptr pointer)
 {
