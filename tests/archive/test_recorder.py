@@ -36,7 +36,8 @@ REST = """
 for part in /mnt/disk/*.sigmf-meta; do iio-stream recover $part >&2 || [ $? = 4 ] || exit; done
 iio-stream archive push /mnt/disk {place} --keep none >&2 || exit
 ! ls /mnt/disk | grep 'sigmf-meta$' || exit
-! find /mnt/disk -name '*.sigmf-data' -size +0 | grep .  # the next part is made before it has samples or metadata
+# The data file of the next part is created before the part has samples or metadata.
+! find /mnt/disk -name '*.sigmf-data' -size +0 | grep .
 """
 UNSYNCED = 3 << 20  # bytes: sync=1Mi, the data that wait for it, and the blocks that are being filled
 
