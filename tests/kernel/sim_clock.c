@@ -158,12 +158,16 @@ u32 sim_stream_xflow(struct sim_stream *s, u32 clear)
 {
 	unsigned long flags;
 	u32 value;
+	u64 now;
 
 	spin_lock_irqsave(&s->lock, flags);
 	sim_show_drops(s, clear);
-	if (s->running && s->rate && s->idle && (s->started || !s->tx))
-		if (sim_clock(s) - s->idle_scans > sim_stream_room(s))
+	if (s->running && s->rate && s->idle && (s->started || !s->tx)) {
+		now = sim_clock(s);
+		/* A stall begins when its sample is due, which can be later than now. */
+		if (now > s->idle_scans && now - s->idle_scans > sim_stream_room(s))
 			s->xflow |= s->tx ? SIM_UNDERFLOW : SIM_OVERFLOW;
+	}
 	value = s->xflow;
 	spin_unlock_irqrestore(&s->lock, flags);
 	return value;

@@ -55,6 +55,14 @@ def test_a_healthy_stream_has_no_gap_and_no_possible_gap(xflow, path):
         assert result.gaps["evidence"] == ["overflow-bit", "starvation"]
 
 
+def test_a_stall_that_the_fifo_bridges_is_not_a_loss():
+    sim(rate=500_000, stall_ms=5)
+    for _ in range(8):
+        knob("stall_at", 9359)
+        result = stream(f"iio:{ADC} verify:ramp --samples 100k --block-size 256Ki")
+        assert truth() == ([], 0) and reported(result) == (0, 0, 0, 0)
+
+
 @pytest.mark.parametrize("xflow", XFLOWS)
 @pytest.mark.parametrize("before", [RATE // 5, RATE // 50])
 def test_a_loss_shortly_before_a_pause_is_reported_in_its_place(before, xflow):
