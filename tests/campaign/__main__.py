@@ -72,6 +72,8 @@ def main():
     begun = time.monotonic()
 
     def take(seed, made):
+        if options.lab:  # a guest that dies with the kernel cannot name the seed later
+            print(f"seed {seed}", file=sys.stderr, flush=True)
         outcomes[seed] = attempt(seed, made, options)
 
     for number, made in enumerate(corpus(options.lab) if options.corpus else []):
