@@ -166,7 +166,7 @@ std::optional<Hop> IioSink::plan(const MemoryTraits& traits, std::string& why) c
 
 std::unique_ptr<Playback> IioSink::make_playback(Path path)
 {
-    const PlaybackContext context{dir_, file_, format_, device_id_, name_, counts_, cyclic_, rate_};
+    const PlaybackContext context{dir_, file_, format_, name_, counts_, cyclic_, rate_};
     if (path == Path::mmap)
         return make_mmap_playback(context);
     if (path == Path::fileio)

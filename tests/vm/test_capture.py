@@ -154,6 +154,8 @@ def test_each_block_takes_few_system_calls_and_is_attached_once(blocks, size):
     within = [line for line in lines[marks[0]:marks[-1]] if "resumed" not in line]
     movers = {line.split()[0] for line in within if "0x69, 0x94" in line}
     assert len(movers) == 1
-    # A queue that runs empty, as under strace on a busy machine, takes readings of the rate that bound the loss.
-    within = [line for line in within if line.split()[0] in movers and "pread64(" not in line]
-    assert len(within) <= 6 * turns + 200, f"{len(within) / turns:.2f} calls per block"
+    within = [line for line in within if line.split()[0] in movers]
+    # If the queue runs empty, as under strace on a busy machine, the rate is read, which bounds the loss.
+    readings = sum("pread64(" in line for line in within)
+    assert readings <= 2 * turns
+    assert len(within) - readings <= 5 * turns + 200, f"{(len(within) - readings) / turns:.2f} calls per block"

@@ -28,7 +28,7 @@ from ._printable import Parser, printable
 
 POLL = 0.2  #: seconds between attempts to read more of a file
 SETTLED = 1.0  #: seconds after which no program is expected to write to a renamed file
-TRIES = 5  #: attempts of --once to publish an event; without it there is no limit
+TRIES = 5  #: attempts to publish an event with --once; without --once, attempts are unlimited
 REMEMBERED = 3600  #: seconds for which the server detects duplicates of a message
 PACKED = (".gz", ".xz", ".zst", ".bz2", ".sent", ".new")
 

@@ -144,7 +144,7 @@ def open_recording(path: str | os.PathLike[str], /, *, format: str = "") -> Reco
     Issues a RuntimeWarning for each kind of deviation from SigMF that does not change how samples are read.
     For convert() and iq(), use the blocks of ``source(path)``.
 
-    Raises Error, as a FileNotFoundError if there is no such file, UsageError if the format is unknown, and
+    Raises Error, as a FileNotFoundError if the file does not exist, UsageError if the format is unknown, and
     StorageError for an interrupted recording (recover() repairs it) and for invalid metadata.
     """
     name = os.fspath(path)

@@ -60,7 +60,7 @@ class Rest:
         self._block: Block | None = None
         self._array: npt.NDArray[Any] = np.empty(0)
         self._iq = False
-        self.used = 0  #: samples of the block that were read; 0 if there is no block
+        self.used = 0  #: samples that were already read from the block; 0 without a block
 
     @property
     def left(self) -> int:

@@ -37,7 +37,7 @@ class SinkStats:
 @dataclass(frozen=True)
 class GapTotals:
     """The number of certain and possible gaps, and of the samples lost in them: at least ``lost_min``, at
-    most ``lost_max`` (None if there is no upper bound)."""
+    most ``lost_max`` (None if the upper bound is unknown)."""
 
     certain: int
     possible: int

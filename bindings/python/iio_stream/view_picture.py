@@ -72,7 +72,7 @@ def _waterfall(made: Figure, axis: Any, view: Measurement) -> None:
     edges = np.append(view.frequencies - half, view.frequencies[-1] + half)
     mesh = axis.pcolormesh(edges, view.times, view.waterfall, vmin=_floor(view),
                            vmax=float(view.highest.max()), cmap="viridis", rasterized=True)
-    axis.set_facecolor("mistyrose")  # shown where there are no samples
+    axis.set_facecolor("mistyrose")  # the background where samples are missing
     step = 1 / (view.rate or 1.0)
     for gap in view.gaps:
         axis.axhspan(gap.seconds, gap.seconds + gap.lost_min * step, color=_GAP, alpha=0.25, linewidth=0)

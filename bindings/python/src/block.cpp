@@ -140,7 +140,7 @@ void bind_values(py::module_& module)
         .def_readonly("lost_min", &Gap::lost_min)
         .def_property_readonly(
             "lost_max", [](const Gap& g) { return known(g.lost_max); },
-            "None if there is no upper bound")
+            "None if the upper bound is unknown")
         .def_property_readonly(
             "evidence", [](const Gap& g) { return iio_stream::name_of(g.evidence); },
             "'counter', 'overflow-bit', 'dma-error' or 'starvation'")

@@ -5,16 +5,14 @@
 #include "core/base/text.hpp"
 #include "iio_stream/error.hpp"
 #include "sys/event.hpp"
+#include "sys/network/tcp.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <new>
-#include <sys/socket.h>
 
 namespace iio_stream::archive {
 
@@ -24,7 +22,8 @@ constexpr long kConnectSeconds = 20;
 // If the network is down, a connection is closed before kSilentSeconds have passed. TCP doubles the
 // time between its attempts, so that after an outage of 20 s a request could wait for another 20 s.
 // A new connection, in contrast, is attempted at once.
-constexpr long kNoAcknowledgmentSeconds = 15, kKeepAliveSeconds = 5;
+constexpr std::int64_t kNoAcknowledgmentNs = 15 * kSecond;
+constexpr long kKeepAliveSeconds = 5;
 constexpr long kSilentSeconds = 30, kSlowest = 100; ///< bytes per second over that time
 
 class Headers {
@@ -135,13 +134,12 @@ std::size_t take_header(char* from, std::size_t size, std::size_t count, void* u
     return line.size();
 }
 
-/// Makes the kernel end a connection if for kNoAcknowledgmentSeconds the other end acknowledges
+/// Makes the kernel end a connection if for kNoAcknowledgmentNs the other end acknowledges
 /// nothing or has no room for more bytes (tcp(7)). A store that takes longer to answer is not
 /// affected, because its kernel acknowledges the request.
 int set_acknowledgment_deadline(void*, curl_socket_t fd, curlsocktype)
 {
-    const unsigned ms = kNoAcknowledgmentSeconds * 1000;
-    (void)::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
+    sys::configure_connection(fd, kNoAcknowledgmentNs);
     return CURL_SOCKOPT_OK;
 }
 
@@ -260,7 +258,7 @@ void Http::State::set_connection() const
     set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
     set(CURLOPT_SOCKOPTFUNCTION, &set_acknowledgment_deadline);
-    set(CURLOPT_TCP_KEEPALIVE, 1L);
+    set(CURLOPT_TCP_KEEPALIVE, 1L); // with shorter intervals than the kernel's
     set(CURLOPT_TCP_KEEPIDLE, kKeepAliveSeconds);
     set(CURLOPT_TCP_KEEPINTVL, kKeepAliveSeconds);
     set(CURLOPT_LOW_SPEED_LIMIT,

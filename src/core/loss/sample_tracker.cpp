@@ -3,9 +3,6 @@
 
 #include "core/loss/losses.hpp"
 
-#include <algorithm>
-#include <utility>
-
 namespace iio_stream::detail {
 
 void SampleTracker::reset(std::size_t sample_bytes, LossDetection detection)
@@ -56,13 +53,14 @@ BlockInfo SampleTracker::next(std::size_t bytes, const Time& time, BlockState st
 // come later. Recordings count each loss in the same way.
 void SampleTracker::count_losses() noexcept
 {
-    const auto end = uncounted_.begin() + uncounted_count_;
-    const auto kept = std::remove_if(uncounted_.begin(), end, [this](const Gap& gap) {
-        if (gap.offset_max <= position_)
-            lost_ = add_least(lost_, gap.lost_min);
-        return gap.offset_max <= position_;
-    });
-    uncounted_count_ = static_cast<std::uint8_t>(kept - uncounted_.begin());
+    std::uint8_t kept = 0;
+    for (std::uint8_t i = 0; i < uncounted_count_; ++i) {
+        if (uncounted_[i].offset_max <= position_)
+            lost_ = add_least(lost_, uncounted_[i].lost_min);
+        else
+            uncounted_[kept++] = uncounted_[i];
+    }
+    uncounted_count_ = kept;
     for (std::uint8_t i = 0; i < count_; ++i) {
         const Gap& gap = pending_[i];
         if (gap.offset_max <= position_)

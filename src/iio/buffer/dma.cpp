@@ -59,9 +59,9 @@ bool is_bounced(BufferDir& dir, int buffer_fd, const BlockPool& pool, std::size_
 // In mainline kernels, the channel does not belong to the converter chip, which is an SPI device,
 // but to its backend, the core in the FPGA. DEVICE/supplier:platform:44a00000.adc/supplier links to
 // the backend.
-std::string dma_controller_of(const std::string& device_id, bool output)
+std::string dma_controller_of(const std::string& device_id)
 {
-    const std::string channel = output ? "dma:tx" : "dma:rx";
+    const std::string channel = "dma:rx";
     std::error_code error;
     const fs::path device = fs::canonical("/sys/bus/iio/devices/" + device_id, error).parent_path();
     std::string found = linked_controller(device, channel);

@@ -9,9 +9,9 @@
 
 namespace iio_stream::iio {
 
-/// The name of the controller that moves a device's samples in that direction, as in its interrupt
-/// line (sys::interrupt_count); "" if unknown.
-std::string dma_controller_of(const std::string& device_id, bool output);
+/// The name of the controller that captures a device's samples, as in its interrupt line
+/// (sys::interrupt_count); "" if unknown.
+std::string dma_controller_of(const std::string& device_id);
 
 /// Why the DMA behind a buffer uses, or might use, copies of these blocks that are not kept in sync
 /// (core/memory/bounce.hpp); "" if it uses the blocks themselves, or if ATTACH will report the

@@ -15,7 +15,6 @@
 #include "iio/playback/dmabuf_playback.hpp"
 #include "sys/event.hpp"
 
-#include <algorithm>
 #include <cerrno>
 
 namespace iio_stream::iio {

@@ -33,7 +33,6 @@ struct PlaybackContext {
     BufferDir& dir;
     const BufferFile& file;
     const Format& format;
-    const std::string& device_id; ///< "iio:device0"
     const std::string& name;
     PlaybackCounts& counts;
     Cyclic cyclic = Cyclic::off;

@@ -153,7 +153,7 @@ ProbeResult probe(const std::string& device)
         device.starts_with("iio:") && device.find("iio:device") != 0 ? device : "iio:" + device);
     const iio::ContextPtr context = iio::open_local();
     const iio::Device found = iio::find_device(context, "local:", uri.rest);
-    const std::string controller = iio::dma_controller_of(found.id(), false);
+    const std::string controller = iio::dma_controller_of(found.id());
     ProbeResult result;
     for (const MemoryChoice& choice : memory_choices()) {
         if (!detail::backend_of(choice.memory).attachable)

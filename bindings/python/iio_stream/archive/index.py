@@ -122,7 +122,7 @@ class _Objects:
             self._files.invalidate_cache()
             found = self._files.find(self._root, detail=True)
             if not found and not self._files.isdir(self._root):
-                raise FileNotFoundError(errno.ENOENT, "there are no objects")
+                raise FileNotFoundError(errno.ENOENT, "no objects below this prefix")
         except Exception as error:
             raise self._store.failed("", "list", error) from None
         return {path[len(self._root):].lstrip("/"): int(words["size"] or 0)

@@ -57,7 +57,7 @@ class Index(Sequence[Recording]):
                 raise ValueError(f"it is larger than {_MOST_BYTES} bytes")
             return bytes(files.cat_file(path))
         except FileNotFoundError:
-            raise self._store.error(_NAME, "there is no index", "`iio-stream archive index` writes it",
+            raise self._store.error(_NAME, "the archive has no index", "`iio-stream archive index` writes it",
                                     errno.ENOENT) from None
         except ValueError as error:
             raise self._store.error(_NAME, str(error)) from None

@@ -115,7 +115,7 @@ def _panel(axis: Any, panel: list[_Band], levels: dict[int, npt.NDArray[np.float
         mesh = axis.pcolormesh(np.append(frequencies - half, frequencies[-1] + half), times, level,
                                vmin=limits[0], vmax=limits[1], cmap="viridis", rasterized=True)
         gaps.extend(_utc(one, gap.index) for gap in one.gaps)
-    axis.set_facecolor("mistyrose")  # shown where there are no samples
+    axis.set_facecolor("mistyrose")  # the background where samples are missing
     axis.hlines(days(gaps), *axis.get_xlim(), color="tab:red", linewidth=1, label=f"{len(gaps)} gaps")
     axis.yaxis.set_major_locator(dates.AutoDateLocator())
     axis.yaxis.set_major_formatter(dates.ConciseDateFormatter(axis.yaxis.get_major_locator()))

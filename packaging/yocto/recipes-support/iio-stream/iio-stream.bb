@@ -26,7 +26,7 @@ PACKAGECONFIG[libiio] = "-DWITH_LIBIIO=ON,-DWITH_LIBIIO=OFF,,libiio"
 
 EXTRA_OECMAKE = "-DIIO_STREAM_TESTS=OFF -DIIO_STREAM_PYTHON_BINDINGS=OFF -DIIO_STREAM_GNURADIO=OFF -DIIO_STREAM_SOAPY=OFF"
 
-# An image can enable the units if its board must stream from boot on.
+# An image can enable the units if its board must stream after boot.
 SYSTEMD_SERVICE:${PN} = "iio-stream-gadget.service iio-stream@.service"
 SYSTEMD_AUTO_ENABLE = "disable"
 FILES:${PN} += "${nonarch_base_libdir} ${systemd_system_unitdir} ${datadir}/bash-completion ${datadir}/zsh ${datadir}/fish"
