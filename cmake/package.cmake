@@ -43,7 +43,7 @@ install(FILES packaging/completions/_iio-stream DESTINATION ${CMAKE_INSTALL_DATA
 install(FILES packaging/completions/iio-stream.fish
         DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 
-# Units for boards that stream from boot on, and rules for users other than root.
+# Units for boards that stream after boot, and rules for users other than root.
 install(CODE "set(bin_folder \"${CMAKE_INSTALL_BINDIR}\")
 set(sources \"${PROJECT_SOURCE_DIR}/packaging\")
 set(written \"${PROJECT_BINARY_DIR}\")

@@ -208,7 +208,7 @@ class Run:
             self._pending = self._pending[side.send(self._pending):]
         except BlockingIOError:
             return
-        except ConnectionError:  # the guest does not read it any more
+        except ConnectionError:  # the guest no longer reads it
             selector.unregister(side)
             return
         if not self._pending:

@@ -97,7 +97,7 @@ static void sim_core_queue(struct sim_core *core)
 		*sim_reg(core, REG_IRQ_PENDING) |= IRQ_QUEUED;
 }
 
-/* After this returns, the memory of the aborted transfers is not accessed any more. */
+/* After this returns, the memory of the aborted transfers is no longer accessed. */
 static void sim_core_abort(struct sim_core *core)
 {
 	unsigned long flags;

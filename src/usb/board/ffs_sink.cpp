@@ -239,7 +239,7 @@ void FfsSink::close_sender() noexcept
     sender_.reset();
 }
 
-// Call when no transfer is in flight any more. Marks the blocks that were in flight to be sent
+// Call when no transfer is in flight. Marks the blocks that were in flight to be sent
 // again.
 void FfsSink::unsend() noexcept
 {
