@@ -26,7 +26,10 @@ public:
     }
 
     Fault fault() const noexcept override { return Fault::other; }
-    bool may_block() const noexcept override { return rate_ > 0 || stall_at_ != kUnknown; }
+    SinkTraits traits() const noexcept override
+    {
+        return {.may_block = rate_ > 0 || stall_at_ != kUnknown};
+    }
     std::optional<Hop> plan(const MemoryTraits&, std::string&) const override
     {
         Hop hop;
@@ -50,7 +53,7 @@ public:
         if (samples_ > stall_at_ && !std::exchange(stalled_, true))
             pause_until(sys::after(stall_ns_));
     }
-    void stop(Stop) override {}
+    void stop(Stop, const StreamEnd&) override {}
 
 private:
     std::int64_t time_of(std::uint64_t samples) const

@@ -50,7 +50,10 @@ public:
     }
 
     Fault fault() const noexcept override { return Fault::other; }
-    bool may_block() const noexcept override { return true; } // checking takes time
+    SinkTraits traits() const noexcept override
+    {
+        return {.may_block = true}; // checking takes time
+    }
     std::optional<Hop> plan(const MemoryTraits&, std::string&) const override
     {
         Hop hop;
@@ -83,12 +86,8 @@ public:
         const CpuRead data{filled};
         check(data.bytes());
     }
-    void add_trailing_gaps(std::span<const Gap> gaps) override
-    {
-        reported_.insert(reported_.end(), gaps.begin(), gaps.end());
-    }
-    void stop(Stop how) override;
-    std::string report() const override;
+    void stop(Stop how, const StreamEnd& end) override;
+    SinkResult result() const override;
 
 private:
     bool are_zeros(std::span<const std::byte> samples) const;
@@ -294,10 +293,11 @@ std::string VerifySink::overstated_losses() const
     return "";
 }
 
-void VerifySink::stop(Stop how)
+void VerifySink::stop(Stop how, const StreamEnd& end)
 {
     if (checker_ == nullptr)
         return;
+    reported_.insert(reported_.end(), end.gaps.begin(), end.gaps.end());
     checker_->finish(tail());
     if (how == Stop::abort)
         return;
@@ -310,10 +310,10 @@ void VerifySink::stop(Stop how)
     throw Error(Fault::other, EBADMSG, "verify", name_, what);
 }
 
-std::string VerifySink::report() const
+SinkResult VerifySink::result() const
 {
     if (checker_ == nullptr)
-        return "";
+        return {};
     const detail::Findings& found = checker_->findings();
     nlohmann::ordered_json j{
         {"samples", found.samples}, {"mismatches", found.mismatches}, {"gaps", found.gaps},
@@ -321,7 +321,7 @@ std::string VerifySink::report() const
         {"swaps", found.swaps},     {"unreported", unreported()},     {"first", nullptr}};
     if (!found.first.empty())
         j["first"] = found.first;
-    return j.dump();
+    return {.report = j.dump()};
 }
 
 } // namespace

@@ -112,9 +112,10 @@ void FileSink::announce(const PartStart& start)
         journal_->announce(start);
 }
 
-bool FileSink::may_block() const noexcept
+SinkTraits FileSink::traits() const noexcept
 {
-    return output_ == nullptr || output_->may_block();
+    return {.may_block = output_ == nullptr || output_->may_block(),
+            .finish_timeout_ns = regular_ ? kFinishTimeoutNs : 0};
 }
 
 // The suffix declares the format: throws if the samples do not match it.

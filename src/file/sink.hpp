@@ -63,7 +63,7 @@ public:
     void close_locked(Stop how) { close_and_keep(how, IfEmpty::kept); }
     void release_lock() noexcept;
 
-    bool may_block() const noexcept override;
+    SinkTraits traits() const noexcept override;
     Conversion conversion_of(const Format& format) const override;
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
@@ -74,10 +74,6 @@ public:
     Wait wait() override { return output_ ? output_->wait() : Wait{}; }
     std::size_t pending() const noexcept override { return output_ ? output_->pending() : 0; }
     std::uint64_t free_space_left() const noexcept override;
-    std::int64_t finish_timeout_ns() const noexcept override
-    {
-        return regular_ ? kFinishTimeoutNs : 0;
-    }
     std::optional<std::uint64_t> stored() const noexcept override { return stored_; }
     void close(Stop how) override;
 

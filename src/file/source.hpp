@@ -71,8 +71,10 @@ public:
     Wait wait() override { return input_ ? input_->wait() : Wait{}; }
     std::size_t pending() const noexcept override { return input_ ? input_->pending() : 0; }
     SourceStats stats() const override;
-    Tuning tuning() const override { return settings_.tuning; }
-    std::shared_ptr<const std::string> metadata() const override { return settings_.metadata; }
+    SourceInfo info() const override
+    {
+        return {.tuning = settings_.tuning, .metadata = settings_.metadata};
+    }
     bool on_timeout(std::optional<std::chrono::nanoseconds> chosen) override;
 
 private:

@@ -44,8 +44,10 @@ public:
     IioSink(const Device& device, const BufferSettings& settings, Options& options);
 
     Fault fault() const noexcept override { return Fault::device; }
-    bool may_block() const noexcept override { return playback_ && playback_->may_block(); }
-    bool repeats() const noexcept override { return cyclic_ != Cyclic::off; }
+    SinkTraits traits() const noexcept override
+    {
+        return {.may_block = playback_ && playback_->may_block(), .repeats = is_cyclic()};
+    }
     Conversion conversion_of(const Format& format) const override
     {
         return detail::conversion_to_device(format, format_, name_);
@@ -59,15 +61,16 @@ public:
     std::size_t pending() const noexcept override { return playback_ ? playback_->pending() : 0; }
     void flush() override;
     std::uint64_t progress() const noexcept override { return counts_.moves; }
-    void stop(Stop how) override;
-    std::optional<PlaybackStats> playback() const noexcept override;
-    std::string remark() const override;
+    void stop(Stop how, const StreamEnd& end) override;
+    SinkCounters counters() const noexcept override;
+    SinkResult result() const override;
 
 private:
     /// Chooses the path that plays blocks with these traits; nullopt if there is none, with the
     /// reason in `why`.
     std::optional<Path> choose_path(const MemoryTraits& traits, std::string& why) const;
     std::unique_ptr<Playback> make_playback(Path path);
+    bool is_cyclic() const noexcept { return cyclic_ != Cyclic::off; }
 
     std::string device_id_, name_;
     Path path_;
@@ -101,7 +104,7 @@ IioSink::IioSink(const Device& device, const BufferSettings& settings, Options& 
 {
     cyclic_ = parse_cyclic(options.take_or_standard(kSinkOptions["cyclic"]));
     power_.tune([&] { tuner_.take(options); });
-    rate_ = tuner_.rate().value_or(0); // until it follows the rate of the samples
+    rate_ = tuner_.rate().value_or(0); // prepare() may set another rate
     dmabuf_refusal_ = why_no_dmabufs(file_);
     if (path_ == Path::automatic || path_ == Path::mmap)
         file_.require_blocks();
@@ -143,7 +146,7 @@ std::optional<Hop> IioSink::plan(const MemoryTraits& traits, std::string& why) c
         hop.reason = refused_.text();
         hop.mechanism = "dmabuf";
         hop.attached = true;
-        hop.cpu = repeats(); // the CPU makes copies if few samples are repeated
+        hop.cpu = is_cyclic(); // the CPU makes copies if few samples are repeated
         detail::add_clause(hop.reason, tuner_.differences());
         return hop;
     }
@@ -171,7 +174,7 @@ std::unique_ptr<Playback> IioSink::make_playback(Path path)
         return make_mmap_playback(context);
     if (path == Path::fileio)
         return make_fileio_playback(context);
-    return repeats() ? make_dmabuf_cycle(context) : make_dmabuf_playback(context);
+    return is_cyclic() ? make_dmabuf_cycle(context) : make_dmabuf_playback(context);
 }
 
 bool IioSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
@@ -221,24 +224,24 @@ void IioSink::flush()
         watch_->request_read();
 }
 
-std::optional<PlaybackStats> IioSink::playback() const noexcept
+SinkCounters IioSink::counters() const noexcept
 {
     const double rate = rate_.load(std::memory_order_relaxed);
-    return PlaybackStats{counts_.underflows.load(std::memory_order_relaxed),
-                         counts_.repeats_at(rate),
-                         counts_.unverified.load(std::memory_order_relaxed),
-                         rate > 0 ? std::optional(rate) : std::nullopt,
-                         counts_.repeating.load(std::memory_order_relaxed)};
+    return {.playback = PlaybackStats{counts_.underflows.load(std::memory_order_relaxed),
+                                      counts_.repeats_at(rate),
+                                      counts_.unverified.load(std::memory_order_relaxed),
+                                      rate > 0 ? std::optional(rate) : std::nullopt,
+                                      counts_.repeating.load(std::memory_order_relaxed)}};
 }
 
-std::string IioSink::remark() const
+SinkResult IioSink::result() const
 {
     std::string text = playback_ ? playback_->remark() : "";
     detail::add_clause(text, power_remark_);
-    return text;
+    return {.remark = text};
 }
 
-void IioSink::stop(Stop how)
+void IioSink::stop(Stop how, const StreamEnd&)
 {
     watch_.reset();
     std::exception_ptr failure;

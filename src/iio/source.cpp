@@ -253,12 +253,14 @@ try {
     // The device was unplugged.
 }
 
-std::size_t IioSource::extra_blocks_at_end() const noexcept
+SourceInfo IioSource::info() const
 {
+    SourceInfo info{.tuning = tuning_};
     const std::uint64_t block = std::max<std::uint64_t>(block_samples_, 1);
-    return capture_ ? static_cast<std::size_t>(
-                          (overflow_detector_.extra_samples_at_end() + block - 1) / block)
-                    : 0;
+    if (capture_)
+        info.extra_blocks_at_end = static_cast<std::size_t>(
+            (overflow_detector_.extra_samples_at_end() + block - 1) / block);
+    return info;
 }
 
 std::vector<Evidence> IioSource::evidence() const

@@ -28,7 +28,7 @@ std::string why_no_blocks(const BufferFile& file, Path path);
 /// A local device's input buffer.
 /// Owns: its files and attachments. Members are in order of construction; capture_, which ends the
 /// DMA, is destroyed first.
-class IioSource final : public Source {
+class IioSource final : public Source, private SlowCheck {
 public:
     IioSource(const Device& device, const BufferSettings& settings, Options& options);
 
@@ -56,13 +56,13 @@ public:
     {
         return capture_->on_timeout();
     }
-    std::size_t extra_blocks_at_end() const noexcept override;
     void ends_at(std::uint64_t position) noexcept override { overflow_detector_.ends_at(position); }
+    SlowCheck* slow_check() noexcept override { return this; }
     std::chrono::nanoseconds check() override;
     int check_fd() const noexcept override { return check_requests_.fd(); }
     SourceStats stats() const override;
     std::string remark() const override;
-    Tuning tuning() const override { return tuning_; }
+    SourceInfo info() const override;
 
 private:
     std::vector<Evidence> evidence() const;

@@ -61,10 +61,9 @@ bool TcpSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
             settings_, Rendezvous::Handshake{{}, [this](const Peer& peer) { check_peer(peer); }});
     group_->add(rendezvous_->fd(), POLLIN);
     has_receiver_ = false;
-    broken_ = ending_ = false;
+    ending_ = false;
     confirmed_ = true;
     sequence_ = next_index_ = breaks_ = resent_ = 0;
-    trailing_.reset();
     detects_losses_ = stream.detects_losses;
     is_first_header_ = true;
     rendezvous_->start_waiting(settings_.wait_ns);
@@ -290,17 +289,17 @@ void TcpSink::wait_for_acks()
     }
 }
 
-void TcpSink::stop(Stop how)
+void TcpSink::stop(Stop how, const StreamEnd& stream_end)
 {
     if (!group_)
         return;
     if (how == Stop::drain && has_receiver_ && outgoing_.empty()) {
         framing::Header end;
-        end.flags = framing::Header::end | (broken_ ? framing::Header::broken : 0U);
+        end.flags = framing::Header::end | (stream_end.error ? framing::Header::broken : 0U);
         end.stream_id = stream_id_;
         end.sequence = sequence_;
-        end.sample_index = next_index_;
-        end.loss = trailing_;
+        end.sample_index = next_index_ + stream_end.dropped;
+        end.loss = framing::merge_trailing(stream_end.gaps);
         outgoing_.push({std::nullopt, end});
         try {
             wait_for_acks();
@@ -313,7 +312,7 @@ void TcpSink::stop(Stop how)
     group_.reset();
 }
 
-std::string TcpSink::remark() const
+SinkResult TcpSink::result() const
 {
     std::string text;
     if (breaks_ != 0)
@@ -323,7 +322,7 @@ std::string TcpSink::remark() const
         detail::add_clause(text, "the peer disconnected before it received the end");
     if (rendezvous_)
         detail::add_clause(text, rendezvous_->rejected_peers());
-    return text;
+    return {.remark = text};
 }
 
 } // namespace iio_stream::tcp

@@ -23,7 +23,7 @@ public:
     explicit TcpSink(Settings settings) : settings_(std::move(settings)) {}
 
     Fault fault() const noexcept override { return Fault::device; }
-    bool may_block() const noexcept override { return true; }
+    SinkTraits traits() const noexcept override { return {.may_block = true}; }
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
     bool has_receiver() override { return has_receiver_.load(std::memory_order_acquire); }
@@ -32,15 +32,9 @@ public:
     void service() override;
     Wait wait() override { return {group_->fd(), POLLIN}; }
     std::size_t pending() const noexcept override { return outgoing_.size(); }
-    void add_trailing_gaps(std::span<const Gap> gaps) override
-    {
-        trailing_ = framing::merge_trailing(gaps);
-    }
-    void add_trailing_drops(std::uint64_t samples) override { next_index_ += samples; }
-    void on_stream_error(const Error&) override { broken_ = true; }
-    void stop(Stop how) override;
+    void stop(Stop how, const StreamEnd& end) override;
     LinkState link() const noexcept override { return connection_.state(); }
-    std::string remark() const override;
+    SinkResult result() const override;
 
 private:
     /// A block with its header or, without a block, the end.
@@ -78,14 +72,13 @@ private:
     std::array<std::byte, framing::kHeaderBytes> header_{}; ///< of the next entry
     std::array<std::byte, 16> ack_{};
     std::size_t ack_filled_ = 0;
-    bool watching_output_ = false, broken_ = false, ending_ = false, confirmed_ = true;
+    bool watching_output_ = false, ending_ = false, confirmed_ = true;
     bool detects_losses_ = true;  ///< StreamInfo::detects_losses
     bool is_first_header_ = true; ///< the next header is the first that the peer gets
     std::uint64_t sequence_ = 0, next_index_ = 0;
     std::uint64_t breaks_ = 0, resent_ = 0;
     std::int64_t timeout_ns_ = 0, progress_ns_ = 0;
     int cancel_ = -1;
-    std::optional<framing::Header::Loss> trailing_;
 };
 
 } // namespace iio_stream::tcp

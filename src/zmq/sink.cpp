@@ -256,7 +256,7 @@ void ZmqSink::flush()
         freed_.set(); // makes a waiting thread check pending() again
 }
 
-void ZmqSink::stop(Stop how)
+void ZmqSink::stop(Stop how, const StreamEnd&)
 {
     if (!context_)
         return;
@@ -277,17 +277,17 @@ void ZmqSink::stop(Stop how)
     listener_.reset();
 }
 
-std::string ZmqSink::report() const
+SinkResult ZmqSink::result() const
 {
     nlohmann::ordered_json report{{"unheard_samples", unheard_}};
     if (!publishes())
-        return report.dump();
+        return {.report = report.dump()};
     report["subscribers"] = nlohmann::ordered_json::array();
     for (const Tally& tally : past_tallies_)
         report["subscribers"].push_back({{"peer", tally.name},
                                          {"delivered_samples", tally.delivered},
                                          {"dropped_samples", tally.dropped}});
-    return report.dump();
+    return {.report = report.dump()};
 }
 
 } // namespace iio_stream::zmq

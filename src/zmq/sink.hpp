@@ -31,7 +31,10 @@ public:
     explicit ZmqSink(Settings settings) : settings_(std::move(settings)) {}
 
     Fault fault() const noexcept override { return Fault::other; }
-    bool may_block() const noexcept override { return true; }
+    SinkTraits traits() const noexcept override
+    {
+        return {.may_block = true, .drops_when_full = true};
+    }
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
     bool ready() const noexcept override { return parts_.empty(); }
@@ -43,10 +46,9 @@ public:
         return parts_.size() + (over_ ? 0 : out_.load(std::memory_order_acquire));
     }
     void flush() override;
-    void stop(Stop how) override;
-    bool drops_when_full() const noexcept override { return true; }
+    void stop(Stop how, const StreamEnd& end) override;
     std::uint64_t missed() const noexcept override { return missed_; }
-    std::string report() const override;
+    SinkResult result() const override;
 
 private:
     /// A block, or part of one, held by libzmq.

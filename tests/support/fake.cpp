@@ -80,8 +80,9 @@ Wait FakeSink::wait()
     return {script_.keeps && !kept_.empty() ? log_->news.fd() : -1, POLLIN};
 }
 
-void FakeSink::stop(Stop how)
+void FakeSink::stop(Stop how, const StreamEnd& end)
 {
+    log_->trailing = end.gaps;
     ++(how == Stop::drain ? log_->drained : log_->aborted);
     if (script_.stop)
         script_.stop(how);

@@ -20,7 +20,7 @@ namespace iio_stream::test {
 /// A source that follows its script as fast as the stream requests blocks. It delivers the ramp of
 /// its device's samples, with the scripted losses. Configure it before the session; inspect it at
 /// any time.
-class FakeSource final : public Source {
+class FakeSource final : public Source, private SlowCheck {
 public:
     /// A loss before a sample of the device. It is reported as `reported` if that is set, and
     /// exactly otherwise.
@@ -79,12 +79,13 @@ public:
     {
         return ++log_->timeouts > script_.attempts && !script_.unhurried;
     }
+    SlowCheck* slow_check() noexcept override { return this; }
     std::chrono::nanoseconds check() override;
     SourceStats stats() const override
     {
         return {.evidence = {}, .trailing = script_.trailing, .retuning = tracker_.retuning()};
     }
-    Tuning tuning() const override;
+    SourceInfo info() const override;
 
 private:
     struct Empty {
@@ -149,20 +150,20 @@ public:
     std::shared_ptr<Log> log() const { return log_; }
 
     Fault fault() const noexcept override { return script_.fault; }
-    bool may_block() const noexcept override { return script_.may_block; }
+    SinkTraits traits() const noexcept override
+    {
+        return {.may_block = script_.may_block,
+                .drops_when_full = script_.drops_when_full,
+                .repeats = script_.repeats};
+    }
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
     void start() override;
     bool has_receiver() override { return !script_.has_receiver || script_.has_receiver(); }
     void submit(Block filled) override;
-    void add_trailing_gaps(std::span<const Gap> gaps) override
-    {
-        log_->trailing.assign(gaps.begin(), gaps.end());
-    }
     void service() override;
     Wait wait() override;
     std::size_t pending() const noexcept override { return kept_.size(); }
-    bool repeats() const noexcept override { return script_.repeats; }
     void flush() override
     {
         if (script_.flush)
@@ -172,17 +173,18 @@ public:
     {
         return script_.progress ? script_.progress() : 0;
     }
-    std::optional<PlaybackStats> playback() const noexcept override
+    SinkCounters counters() const noexcept override
     {
-        return script_.plays_at == 0 ? std::nullopt
-                                     : std::optional(PlaybackStats{.rate = script_.plays_at});
+        SinkCounters counters;
+        if (script_.plays_at != 0)
+            counters.playback = PlaybackStats{.rate = script_.plays_at};
+        return counters;
     }
     LinkState link() const noexcept override
     {
         return {!script_.connected || script_.connected(), 0};
     }
-    void stop(Stop how) override;
-    bool drops_when_full() const noexcept override { return script_.drops_when_full; }
+    void stop(Stop how, const StreamEnd& end) override;
 
 private:
     Script script_;

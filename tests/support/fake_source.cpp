@@ -78,7 +78,7 @@ std::size_t FakeSource::fill(std::span<std::byte> out)
     return done * size;
 }
 
-Tuning FakeSource::tuning() const
+SourceInfo FakeSource::info() const
 {
     const Settings settings = script_.settings.value_or(Settings{});
     Tuning tuning;
@@ -86,7 +86,7 @@ Tuning FakeSource::tuning() const
     tuning.gain = settings.gain;
     tuning.bandwidth = settings.bandwidth;
     tuning.rate = settings.rate;
-    return tuning;
+    return {.tuning = tuning};
 }
 
 // Reports the retunings due at `position`, and declares retunings complete up to the next one.

@@ -28,19 +28,19 @@ void ControlThread::start()
     thread_ = std::thread([this] { run(); });
 }
 
-void ControlThread::add(Source& source)
+void ControlThread::add(SlowCheck& check)
 {
     const std::lock_guard lock(mutex_);
     room_.reserve(kOwnFds + entries_.size() + 1);
-    entries_.push_back({&source, sys::after(source.check().count())});
+    entries_.push_back({&check, sys::after(check.check().count())});
     changed_.set();
 }
 
-void ControlThread::remove(Source& source)
+void ControlThread::remove(SlowCheck& check)
 {
     // run() also holds the mutex during a check, so this waits for the check to end.
     const std::lock_guard lock(mutex_);
-    std::erase_if(entries_, [&](const Entry& entry) { return entry.source == &source; });
+    std::erase_if(entries_, [&](const Entry& entry) { return entry.slow_check == &check; });
     changed_.set();
 }
 
@@ -58,10 +58,10 @@ std::int64_t ControlThread::check_due()
 bool ControlThread::check(Entry& entry) noexcept
 {
     try {
-        pollfd request{entry.source->check_fd(), POLLIN, 0};
+        pollfd request{entry.slow_check->check_fd(), POLLIN, 0};
         const bool wanted = request.fd >= 0 && ::poll(&request, 1, 0) > 0;
         if (wanted || entry.due_ns <= sys::monotonic_ns())
-            entry.due_ns = sys::after(entry.source->check().count());
+            entry.due_ns = sys::after(entry.slow_check->check().count());
         return true;
     } catch (...) {
         return false;
@@ -82,7 +82,7 @@ void ControlThread::run()
             fds.push_back({stop_.fd(), POLLIN, 0});
             fds.push_back({changed_.fd(), POLLIN, 0});
             for (const Entry& entry : entries_)
-                fds.push_back({entry.source->check_fd(), POLLIN, 0});
+                fds.push_back({entry.slow_check->check_fd(), POLLIN, 0});
         }
         const std::int64_t left = (next - sys::monotonic_ns()) / 1'000'000 + 1;
         (void)::poll(fds.data(), fds.size(),

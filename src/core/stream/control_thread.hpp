@@ -12,7 +12,7 @@
 namespace iio_stream::detail {
 
 /// The thread that runs the sources' slow checks, so that no thread that moves blocks waits for
-/// debugfs or a bus. A source whose check throws is not checked again, because its blocks will
+/// debugfs or a bus. A check that throws is not called again, because the source's blocks will
 /// reveal the problem.
 /// Thread: add() and remove() on any thread.
 class ControlThread {
@@ -22,13 +22,13 @@ public:
 
     void start();
     /// Runs the first check on the calling thread before it returns.
-    void add(Source& source);
-    /// Returns when no check of that source is running. No check of it runs afterwards.
-    void remove(Source& source);
+    void add(SlowCheck& check);
+    /// Returns when the check is not running. It does not run afterwards.
+    void remove(SlowCheck& check);
 
 private:
     struct Entry {
-        Source* source;
+        SlowCheck* slow_check;
         std::int64_t due_ns;
     };
 

@@ -61,8 +61,9 @@ void Engine::prepare()
         memory_ ? std::vector<MemoryChoice>{{*memory_, ""}} : memory_choices();
     if (const auto own = source_->needs().own; own && !memory_)
         choices.push_back({*own, ""});
-    StreamInfo stream{config_.source,   source_->format(),  source_->tuning(), sizing_.block_size,
-                      expected_bytes(), sizing_.timeout_ns, source_->live()};
+    StreamInfo stream{config_.source,     source_->format(), {},
+                      sizing_.block_size, expected_bytes(),  sizing_.timeout_ns,
+                      source_->live()};
     stream.cut = config_.on_gap == OnGap::zero_fill;
     // An endpoint can still refuse its plan in prepare(). Each round rules out one more plan.
     const std::size_t most = (choices.size() + 1) * (sinks_.size() + 1);
@@ -78,16 +79,21 @@ void Engine::prepare()
         bool accepted = prepare_source(remarks.back());
         if (!accepted && !remarks.back().empty())
             refusal = remarks.back();
-        stream.tuning = source_->tuning(); // prepare() has read the tuning again
+        const SourceInfo info = source_->info();
+        stream.tuning = info.tuning;
+        stream.metadata = info.metadata;
         stream.format = source_->format();
         pool_->set_sample_timing(stream.format.sample_bytes, stream.format.sample_rate);
-        stream.metadata = source_->metadata();
         stream.detects_losses = !source_->live() || !source_->stats().evidence.empty();
         // A file is read ahead while the sinks get ready. A device does not get its blocks yet,
         // because they would be stuck in it if a sink failed, and because sinks test DMABUFs first.
         if (accepted && !source_->live() && !pool_->traits().attachable)
             refill();
         for (std::size_t i = 0; accepted && i < sinks_.size(); ++i) {
+            stream.report_event = [events = events_, i](Event event) {
+                event.sink = i;
+                events->add(std::move(event));
+            };
             accepted = sinks_[i]->prepare(stream, *pool_, attention_, remarks[i]);
             if (!accepted && !remarks[i].empty())
                 refusal = sinks_[i]->uri() + ": " + remarks[i];
@@ -112,7 +118,7 @@ void Engine::prepare()
             const bool device = route_[hop].attached && !begins_at_converter(route_[hop]);
             order_.insert(device ? order_.end() : order_.begin() + readers++, sinks_[i].get());
         }
-        extra_blocks_ = source_->extra_blocks_at_end();
+        extra_blocks_ = info.extra_blocks_at_end;
         limits_.set_pace(pace());
         refill();
         return;
@@ -188,8 +194,8 @@ void Engine::abandon() noexcept
     join();
     if (ended() || !pool_)
         return;
-    if (control_ != nullptr)
-        control_->remove(*source_);
+    if (SlowCheck* const check = source_->slow_check(); check != nullptr && control_ != nullptr)
+        control_->remove(*check);
     source_->stop();
     for (auto& sink : sinks_)
         sink->abandon();
@@ -219,16 +225,12 @@ Stats Engine::stats() const
 
 std::vector<Event> Engine::take_events()
 {
-    std::vector<Event> events = events_.take();
+    std::vector<Event> events = events_->take();
     std::vector<EventWatch::State> now{{source_->link()}};
     for (std::size_t i = 0; i < sinks_.size(); ++i) {
         const SinkStats stats = sinks_[i]->stats();
         now.push_back({sinks_[i]->link(), stats.dropped_samples,
                        stats.playback ? stats.playback->underflows : 0});
-        for (Event& event : sinks_[i]->take_events()) {
-            event.sink = i;
-            events.push_back(std::move(event));
-        }
     }
     watch_.compare(now, events);
     std::ranges::stable_sort(events, {}, &Event::utc_ns);
@@ -260,13 +262,14 @@ Summary Engine::summary() const
     summary.cpu = cpu_;
     if (ended() && !route_.empty())
         add_clause(summary.route.front().reason, source_->remark());
-    for (std::size_t i = 0; ended() && i < last_hops_.size(); ++i)
-        add_clause(summary.route[last_hops_[i]].reason, sinks_[i]->remark());
     Histogram latency;
-    for (const auto& sink : sinks_) {
-        summary.sinks.push_back(sink->uri());
-        summary.sink_reports.push_back(sink->report());
-        latency.add(sink->latency());
+    for (std::size_t i = 0; i < sinks_.size(); ++i) {
+        const SinkResult result = sinks_[i]->result();
+        if (ended() && i < last_hops_.size())
+            add_clause(summary.route[last_hops_[i]].reason, result.remark);
+        summary.sinks.push_back(sinks_[i]->uri());
+        summary.sink_reports.push_back(result.report);
+        latency.add(sinks_[i]->latency());
     }
     const auto us = [](std::uint64_t ns) { return static_cast<double>(ns) * 1e-3; };
     summary.latency = {us(latency.percentile(0.5)), us(latency.percentile(0.99)),
@@ -299,7 +302,7 @@ void Engine::reset()
     stop_requested_ = false;
     state_ = StreamState::prepared;
     counters_.reset();
-    events_.clear();
+    events_->clear();
     watch_.reset();
     start_ns_ = stop_ns_ = source_end_ns_ = 0;
 }
@@ -379,7 +382,8 @@ void Engine::begin()
     start_ns_ = enabled_ns_; // on a busy machine, this can be some time ago
     deadlines_.restart(sys::monotonic_ns());
     limits_.begin();
-    control_->add(*source_);
+    if (SlowCheck* const check = source_->slow_check())
+        control_->add(*check);
 }
 
 // Runs once, on the source thread, after the loop. All samples that the sinks were given reach
@@ -393,16 +397,16 @@ void Engine::finish()
     enter(StreamState::finishing);
     deliveries_.clear();
     const Stop how = abort_.is_set() ? Stop::abort : Stop::drain;
-    Trailing trailing = take_trailing();
-    end_by_trailing(trailing.gaps);
-    trailing.gaps.insert(trailing.gaps.begin(), late_.begin(), late_.end());
+    StreamEnd end = take_end();
+    end_by_trailing(end.gaps);
+    end.gaps.insert(end.gaps.begin(), late_.begin(), late_.end());
     for (const auto& sink : sinks_)
         if (const Error* failure = sink->failure())
             end_with(*failure); // before other sinks report success to a host or in a file
     for (auto& sink : sinks_)
         try {
-            sink->finish(how, {sizing_.timeout_ns, &stop_requested_}, abort_.fd(), trailing,
-                         error_);
+            end.error = error_;
+            sink->finish(how, {sizing_.timeout_ns, &stop_requested_}, abort_.fd(), end);
             if (sink->failed())
                 end_reason_ = EndReason::error;
             if (sink->error())
@@ -422,25 +426,27 @@ void Engine::stop_source() noexcept
 {
     if (source_end_ns_ == 0)
         source_end_ns_ = sys::monotonic_ns();
-    control_->remove(*source_);
+    if (SlowCheck* const check = source_->slow_check())
+        control_->remove(*check);
     source_->stop();
 }
 
 // Returns the losses and the retuning that the source found after its last block, and counts them.
-Trailing Engine::take_trailing()
+StreamEnd Engine::take_end()
 {
-    Trailing trailing;
+    StreamEnd end;
     try {
         const SourceStats stats = source_->stats();
-        trailing = {stats.trailing, stats.retuning};
-        for (const Gap& gap : trailing.gaps)
+        end.gaps = stats.trailing;
+        end.retuning = stats.retuning;
+        for (const Gap& gap : end.gaps)
             count_loss(gap);
-        if (const auto added = known_retunings_.add(trailing.retuning))
+        if (const auto added = known_retunings_.add(end.retuning))
             add_retuning(retunings_, added->retuning);
     } catch (...) {
         end_with_current();
     }
-    return trailing;
+    return end;
 }
 
 // A loss found at the very end comes too late to stop the stream there. A possible loss counts, as

@@ -77,7 +77,7 @@ private:
     void begin();
     void finish();
     void stop_source() noexcept;
-    Trailing take_trailing();
+    StreamEnd take_end();
     void end_by_trailing(const std::vector<Gap>& trailing) noexcept;
     void end_with(const Error& error);
     void end_with_current() noexcept;
@@ -157,7 +157,8 @@ private:
     std::atomic<std::int64_t> source_end_ns_{0};         ///< when the source had its last sample
     std::string started_;
     CpuTime cpu_;
-    EventBuffer events_;
+    /// Shared with threads of the sinks, which can report events after the stream has ended.
+    std::shared_ptr<EventBuffer> events_ = std::make_shared<EventBuffer>();
     EventWatch watch_; ///< used by take_events() only
 };
 

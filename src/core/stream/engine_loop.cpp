@@ -190,7 +190,7 @@ void Engine::pass_on(Block filled)
 void Engine::count_loss(const Gap& gap) noexcept
 {
     counters_.add_gap(gap);
-    events_.add({.kind = EventKind::loss, .gap = gap});
+    events_->add({.kind = EventKind::loss, .gap = gap});
 }
 
 // If --duration ends within a block, neither losses after its last sample nor a loss that takes up

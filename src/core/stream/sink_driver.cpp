@@ -19,9 +19,7 @@ void SinkDriver::renew()
     room_wanted = closing = aborting = failed = repeating = false;
     delivered = discarded = bytes = missed = 0;
     finished_ns = 0;
-    trailing = {};
-    dropped_last = 0;
-    stream_error.reset();
+    end = {};
     error.reset();
 }
 
@@ -196,16 +194,7 @@ void SinkDriver::close(Stop how)
 {
     try {
         account();
-        const bool is_end = closing.load(std::memory_order_acquire);
-        if (is_end && dropped_last != 0)
-            sink->add_trailing_drops(dropped_last);
-        if (is_end && !trailing.gaps.empty())
-            sink->add_trailing_gaps(trailing.gaps);
-        if (is_end && trailing.retuning.count != 0)
-            sink->set_last_retuning(trailing.retuning);
-        if (is_end && stream_error)
-            sink->on_stream_error(*stream_error);
-        sink->stop(how);
+        sink->stop(how, closing.load(std::memory_order_acquire) ? end : StreamEnd{});
         if (how == Stop::drain)
             account(); // blocks that the sink still has after an abort are not delivered
     } catch (...) {

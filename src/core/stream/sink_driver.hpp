@@ -15,12 +15,6 @@
 
 namespace iio_stream::detail {
 
-/// Facts about a stream that became known after its last block.
-struct Trailing {
-    std::vector<Gap> gaps;
-    Retuning retuning; ///< the last retuning; a block can have reported it already
-};
-
 /// The part of a SinkLink that its worker thread uses. It is shared, so that a thread stuck in a
 /// system call can be left behind at the deadline without freeing the sink that it uses.
 /// Thread: the thread that drives the sink (worker or source thread), except for the producing end
@@ -71,11 +65,8 @@ struct SinkDriver {
     std::atomic<std::uint64_t> delivered{0}, discarded{0}, bytes{0}; ///< samples, samples, bytes
     std::uint64_t missed = 0; ///< samples of Sink::missed() already counted as discarded
     std::atomic<std::int64_t> finished_ns{0}; ///< when the last block was delivered
-    // The next three members are written before `closing` is set.
-    Trailing trailing;                 ///< facts that no block carries
-    std::uint64_t dropped_last = 0;    ///< samples dropped after the last block
-    std::optional<Error> stream_error; ///< the error that ended the stream; empty if none
-    std::optional<Error> error;        ///< written before `failed` is set
+    StreamEnd end;                            ///< written before `closing` is set
+    std::optional<Error> error;               ///< written before `failed` is set
 
 private:
     void serve();

@@ -57,7 +57,8 @@ SinkLink::SinkLink(std::unique_ptr<Sink> sink, std::string uri, const SinkLinkOp
     : state_(std::make_shared<SinkDriver>()),
       convert_(options.convert),
       channels_(options.channels),
-      drop_(options.drop.value_or(sink->drops_when_full())),
+      drop_(options.drop.value_or(sink->traits().drops_when_full)),
+      repeats_(sink->traits().repeats),
       hold_(options.hold)
 {
     state_->sink = std::move(sink);
@@ -170,7 +171,7 @@ bool SinkLink::prepare(const StreamInfo& stream, BlockPool& pool,
         if (!s.sink->prepare(info, *blocks, s.cancel.fd(), why))
             return false;
         s.cancel_start.clear();
-        s.threaded = s.sink->may_block() || s.converter != nullptr;
+        s.threaded = s.sink->traits().may_block || s.converter != nullptr;
         return true;
     } catch (...) {
         throw current_error(s.sink->fault());
@@ -231,7 +232,7 @@ bool SinkLink::has_room() noexcept
 
 Error SinkLink::overdue() const
 {
-    if (const std::int64_t limit_ns = state_->sink->finish_timeout_ns(); limit_ns != 0)
+    if (const std::int64_t limit_ns = state_->sink->traits().finish_timeout_ns; limit_ns != 0)
         return {state_->sink->fault(),
                 ETIMEDOUT,
                 "finish",
@@ -297,23 +298,21 @@ Wait SinkLink::wait()
     return state_->threaded || failed() ? Wait{} : state_->sink->wait();
 }
 
-void SinkLink::finish(Stop how, const FinishLimits& limits, int abort_fd, Trailing trailing,
-                      const std::optional<Error>& stream_error)
+void SinkLink::finish(Stop how, const FinishLimits& limits, int abort_fd, StreamEnd end)
 {
     if (!std::exchange(open_, false))
         return;
     if (!started_)
         how = Stop::abort;
-    state_->trailing = std::move(trailing);
-    state_->dropped_last = failed() ? 0 : tail_;
-    state_->stream_error = stream_error;
+    state_->end = std::move(end);
+    state_->end.dropped = failed() ? 0 : tail_;
     state_->aborting.store(how == Stop::abort, std::memory_order_release);
     state_->closing.store(true, std::memory_order_release);
     const FinishLimits own{finish_timeout_ns(limits.timeout_ns), limits.hurry};
     // Storage can block for so long that a separate thread must wait for it. That thread can be
     // left behind.
     if (!thread_.joinable() && how == Stop::drain && !failed() &&
-        state_->sink->finish_timeout_ns() != 0)
+        state_->sink->traits().finish_timeout_ns != 0)
         try {
             start_thread();
         } catch (const std::system_error&) {
@@ -330,7 +329,7 @@ void SinkLink::finish(Stop how, const FinishLimits& limits, int abort_fd, Traili
 void SinkLink::abandon() noexcept
 {
     try {
-        finish(Stop::abort, {0, nullptr}, -1, {}, std::nullopt);
+        finish(Stop::abort, {0, nullptr}, -1, {});
     } catch (...) {
     }
 }
@@ -338,12 +337,13 @@ void SinkLink::abandon() noexcept
 SinkStats SinkLink::stats() const noexcept
 {
     const SinkDriver& s = *state_;
+    SinkCounters own = s.sink->counters();
     return {s.delivered.load(std::memory_order_relaxed),
             dropped_.load(std::memory_order_relaxed) + s.discarded.load(std::memory_order_relaxed),
             s.bytes.load(std::memory_order_relaxed),
             high_water_.load(std::memory_order_relaxed),
-            s.sink->playback(),
-            s.sink->uploads()};
+            own.playback,
+            own.uploads};
 }
 
 void SinkLink::finish_threaded(Stop how, const FinishLimits& limits, int abort_fd)

@@ -69,7 +69,7 @@ public:
     /// Lets a sink that never blocks take its blocks, and complete them if its wait() was
     /// satisfied. Does nothing if the sink has a worker thread or was not started.
     void drive(bool satisfied);
-    bool repeats() const noexcept { return state_->sink->repeats(); }
+    bool repeats() const noexcept { return repeats_; }
     /// Lets the sink repeat its blocks when no more blocks come. Call again while blocks wait for
     /// it.
     void repeat();
@@ -77,7 +77,7 @@ public:
     /// The time, in ns, that the end of a stream with this timeout allows for each block.
     std::int64_t finish_timeout_ns(std::int64_t timeout_ns) const noexcept
     {
-        return std::max(timeout_ns, state_->sink->finish_timeout_ns());
+        return std::max(timeout_ns, state_->sink->traits().finish_timeout_ns);
     }
     bool failed() const noexcept { return state_->failed.load(std::memory_order_acquire); }
 
@@ -85,8 +85,7 @@ public:
     /// time. Then passes on the facts that no block could carry and closes the sink. The wait ends
     /// at once when `abort_fd` becomes readable. A sink that was never started is aborted, so that
     /// it leaves nothing behind. Does nothing if the sink is not prepared or is already finished.
-    void finish(Stop how, const FinishLimits& limits, int abort_fd, Trailing trailing,
-                const std::optional<Error>& stream_error);
+    void finish(Stop how, const FinishLimits& limits, int abort_fd, StreamEnd end);
     void abandon() noexcept; ///< aborts the sink at once, whatever it is doing
     const std::optional<Error>& error() const noexcept { return error_; }
     /// The error of a failed sink, even before finish(); null if the sink has not failed.
@@ -101,11 +100,10 @@ public:
     }
     std::uint64_t free_space_left() const noexcept { return state_->sink->free_space_left(); }
     LinkState link() const noexcept { return state_->sink->link(); }
-    std::vector<Event> take_events() { return state_->sink->take_events(); }
     /// Empty if the worker thread, which owns it, was left behind.
     Histogram latency() const noexcept { return left_behind_ ? Histogram{} : state_->latency; }
-    std::string report() const { return left_behind_ ? "" : state_->sink->report(); }
-    std::string remark() const { return left_behind_ ? "" : state_->sink->remark(); }
+    /// Empty as well in that case.
+    SinkResult result() const { return left_behind_ ? SinkResult{} : state_->sink->result(); }
 
 private:
     void renew();
@@ -125,7 +123,7 @@ private:
     std::thread thread_;
     std::string convert_, channels_;
     Memory converter_memory_;
-    bool drop_, open_ = false, started_ = false, left_behind_ = false;
+    bool drop_, repeats_, open_ = false, started_ = false, left_behind_ = false;
     std::size_t hold_;
     std::size_t limit_ = 0;  ///< hold_, or half of the blocks for a sink that drops; 0 = no limit
     std::size_t blocks_ = 0; ///< number of blocks in the pool

@@ -22,8 +22,7 @@ public:
     explicit ReaderSink(OnFull on_full) : drops_(on_full == OnFull::drop) {}
 
     Fault fault() const noexcept override { return Fault::other; }
-    bool may_block() const noexcept override { return false; }
-    bool drops_when_full() const noexcept override { return drops_; }
+    SinkTraits traits() const noexcept override { return {.drops_when_full = drops_}; }
     std::optional<Hop> plan(const MemoryTraits&, std::string&) const override
     {
         Hop hop;
@@ -54,7 +53,7 @@ public:
         last_ = true;
         news_.set(); // so that a thread that drains the sink checks again at once
     }
-    void stop(Stop) override { queue.close(); }
+    void stop(Stop, const StreamEnd&) override { queue.close(); }
 
     void taken(std::size_t index) noexcept
     {

@@ -41,11 +41,14 @@ public:
     virtual void apply_late_report(const LateReport&) {}
     using LateReportHandler = std::function<void(const LateReport&)>;
     virtual LateReportHandler late_report_handler() const { return {}; }
+    /// Records what became known after the last block. Call it before close(), at most once.
+    virtual void end_with(const StreamEnd&) {}
     /// Like stop(), but leaves slow work to seal().
     virtual void close(Stop how) = 0;
     virtual void seal() {}
-    void stop(Stop how) final
+    void stop(Stop how, const StreamEnd& end) final
     {
+        end_with(end);
         close(how);
         if (how == Stop::drain)
             seal();

@@ -15,20 +15,21 @@ constexpr std::size_t kMostClosed = 4096; ///< parts whose metadata can still ge
 } // namespace
 
 void PartCloser::reset(const std::optional<UploadSettings>& upload,
-                       const std::optional<RetentionRule>& keep, std::size_t sample_bytes)
+                       const std::optional<RetentionRule>& keep, const StreamInfo& stream)
 {
+    report_event_ = stream.report_event ? stream.report_event : [](Event) {};
     uploads_.reset();
     retention_.reset();
     if (keep)
-        retention_ = std::make_unique<PartRetention>(*keep, sample_bytes, events_, retained_bytes_);
+        retention_ = std::make_unique<PartRetention>(*keep, stream.format.sample_bytes,
+                                                     report_event_, retained_bytes_);
     if (upload)
-        uploads_ = std::make_unique<Uploads>(*upload, progress_, counters_, events_);
+        uploads_ = std::make_unique<Uploads>(*upload, progress_, counters_, report_event_);
     closer_.forget();
     sealer_.forget();
     parts_.clear();
     broken_ = false;
     stored_ = 0;
-    events_->clear();
 }
 
 void PartCloser::publish_start(std::shared_ptr<Part> part)
@@ -81,9 +82,9 @@ void PartCloser::seal(std::shared_ptr<Part> part, std::int64_t end_ns)
 {
     sealer_.add([this, part = std::move(part), end_ns] {
         part->seal();
-        events_->add({.kind = EventKind::part,
-                      .count = part->stored().value_or(0),
-                      .file = part->files().front()});
+        report_event_({.kind = EventKind::part,
+                       .count = part->stored().value_or(0),
+                       .file = part->files().front()});
         upload(part->files().front(), false);
         // After a failure the stream ends, and everything that it has recorded stays.
         if (retention_ && !closer_.failed() && !sealer_.failed())

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "core/stream/event_buffer.hpp"
 #include "file/parts/part.hpp"
 #include "file/parts/part_retention.hpp"
 #include "file/parts/task_thread.hpp"
@@ -18,20 +17,18 @@ namespace iio_stream::file {
 /// Closes and seals the parts of a recording, in order, when they have all their samples. Passes to
 /// them the losses and retunings that become known late. Uploads sealed parts, or removes the
 /// oldest ones. All this happens on threads of its own.
-/// Thread: one thread calls all functions; any thread may read the counters and call
-/// take_events().
+/// Thread: one thread calls all functions; any thread may read the counters.
 class PartCloser {
 public:
     /// `task_done` is set when a task has ended.
     explicit PartCloser(sys::Event& task_done) : sealer_(task_done), closer_(task_done) {}
 
-    /// Prepares for a new recording. Its sealed parts go into an archive, or stay according to
-    /// `keep`. With neither, all parts stay.
+    /// Prepares for a new recording of that stream, which gets the events. Its sealed parts go into
+    /// an archive, or stay according to `keep`. With neither, all parts stay.
     void reset(const std::optional<UploadSettings>& upload,
-               const std::optional<RetentionRule>& keep, std::size_t sample_bytes);
+               const std::optional<RetentionRule>& keep, const StreamInfo& stream);
     /// The counters of the uploads; any thread.
     UploadStats uploads() const noexcept { return counters_->get(); }
-    std::vector<Event> take_events() { return events_->take(); } ///< any thread
     /// The retention of this recording; nullptr if there is no rule.
     const PartRetention* retention() const noexcept { return retention_.get(); }
     /// Bytes of samples in sealed parts that are still on the disk, if there is a rule; any thread.
@@ -72,7 +69,7 @@ private:
     std::atomic<bool> broken_{false};
     std::atomic<std::uint64_t> progress_{0}, stored_{0}, retained_bytes_{0};
     const std::shared_ptr<UploadCounters> counters_ = std::make_shared<UploadCounters>();
-    const std::shared_ptr<detail::EventBuffer> events_ = std::make_shared<detail::EventBuffer>();
+    ReportEvent report_event_;
     std::unique_ptr<Uploads> uploads_;
     std::unique_ptr<PartRetention> retention_;
     TaskThread sealer_, closer_; ///< declared last: their threads end first

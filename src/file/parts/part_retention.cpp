@@ -60,9 +60,9 @@ void PartRetention::remove_expired()
             part = parts_.erase(part);
         } catch (const Error& error) {
             if (!std::exchange(part->failed, true))
-                events_->add({.kind = EventKind::not_removed,
-                              .file = part->files.front(),
-                              .error = error.what()});
+                report_event_({.kind = EventKind::not_removed,
+                               .file = part->files.front(),
+                               .error = error.what()});
             last_error_ = error;
             ++part;
         }
@@ -86,7 +86,7 @@ void PartRetention::remove(const Closed& part)
     sys::try_remove_file(journal_path(data));
     ++removed_;
     removed_bytes_ += part.bytes;
-    events_->add({.kind = EventKind::removed, .count = part.bytes, .file = part.files.front()});
+    report_event_({.kind = EventKind::removed, .count = part.bytes, .file = part.files.front()});
 }
 
 std::vector<std::string> PartRetention::files() const

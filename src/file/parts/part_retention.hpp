@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "core/stream/event_buffer.hpp"
 #include "file/file_identity.hpp"
 #include "file/parts/part.hpp"
 #include "file/parts/retention_rule.hpp"
@@ -31,11 +30,11 @@ std::optional<RetentionRule> take_retention_rule(Options& options, bool in_parts
 class PartRetention {
 public:
     /// `bytes` is set to the bytes of samples in the added parts that are still on the disk.
-    PartRetention(RetentionRule rule, std::size_t sample_bytes,
-                  std::shared_ptr<detail::EventBuffer> events, std::atomic<std::uint64_t>& bytes)
+    PartRetention(RetentionRule rule, std::size_t sample_bytes, ReportEvent report_event,
+                  std::atomic<std::uint64_t>& bytes)
         : rule_(std::move(rule)),
           sample_bytes_(sample_bytes),
-          events_(std::move(events)),
+          report_event_(std::move(report_event)),
           bytes_(bytes)
     {
         bytes_ = 0;
@@ -68,7 +67,7 @@ private:
 
     const RetentionRule rule_;
     const std::size_t sample_bytes_;
-    const std::shared_ptr<detail::EventBuffer> events_;
+    const ReportEvent report_event_;
     std::atomic<std::uint64_t>& bytes_;
     std::deque<Closed> parts_; ///< oldest first
     std::atomic<std::size_t> added_{0};

@@ -48,7 +48,7 @@ bool RotatingSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel
     retunings_ = {};
     held_.reset();
     next_.reset();
-    closer_.reset(upload_, keep_, stream.format.sample_bytes);
+    closer_.reset(upload_, keep_, stream);
     names_ = {current_.part->files().front()};
     first_name_ = 0;
     const bool accepted = current_.part->prepare(info_of_next(), pool, cancel, why);
@@ -188,19 +188,16 @@ void RotatingSink::apply_late_report(const Part::LateReport& late, std::uint64_t
     closer_.apply_late_report(late, begin);
 }
 
-void RotatingSink::set_last_retuning(const Retuning& last)
+// The last part records all of it. The parts before it record the losses and the retuning that
+// concern them.
+void RotatingSink::pass_on(const StreamEnd& end)
 {
-    if (const auto retuning = retunings_.add(last))
-        apply_late_report(*retuning, retuning->retuning.begin);
-    current_.part->set_last_retuning(last);
-}
-
-// The last part records these gaps. The parts before it record those that concern them.
-void RotatingSink::add_trailing_gaps(std::span<const Gap> gaps)
-{
-    for (const Gap& gap : gaps)
+    for (const Gap& gap : end.gaps)
         apply_late_report(gap, gap.offset_min);
-    current_.part->add_trailing_gaps(gaps);
+    if (end.retuning.count != 0)
+        if (const auto retuning = retunings_.add(end.retuning))
+            apply_late_report(*retuning, retuning->retuning.begin);
+    current_.part->end_with(end);
 }
 
 void RotatingSink::ask_for_next()
@@ -309,10 +306,12 @@ std::uint64_t RotatingSink::free_space_left() const noexcept
     return keep_ && there <= most && free >= most - there ? kUnknown : free;
 }
 
-void RotatingSink::stop(Stop how)
+void RotatingSink::stop(Stop how, const StreamEnd& end)
 {
-    if (!std::exchange(open_, false))
+    if (!open_)
         return;
+    pass_on(end);
+    open_ = false;
     const SeriesLock lock = std::move(lock_); // held until the function returns
     std::exception_ptr failure;
     held_.reset();
@@ -358,7 +357,7 @@ void RotatingSink::stop(Stop how)
         retention->check();
 }
 
-std::string RotatingSink::report() const
+SinkResult RotatingSink::result() const
 {
     const PartRetention* const retention = closer_.retention();
     std::vector<std::string> files =
@@ -372,7 +371,8 @@ std::string RotatingSink::report() const
     closer_.report_uploads(report);
     if (retention != nullptr)
         report["keep"] = retention->report();
-    return report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return {.remark = current_.part->result().remark,
+            .report = report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
 }
 
 } // namespace iio_stream::file

@@ -35,7 +35,11 @@ public:
                  std::optional<UploadSettings> upload = {}, std::optional<RetentionRule> keep = {});
 
     Fault fault() const noexcept override { return Fault::storage; }
-    bool may_block() const noexcept override { return current_.part->may_block(); }
+    SinkTraits traits() const noexcept override
+    {
+        return {.may_block = current_.part->traits().may_block,
+                .finish_timeout_ns = kFinishTimeoutNs};
+    }
     Conversion conversion_of(const Format& format) const override
     {
         return current_.part->conversion_of(format);
@@ -48,12 +52,6 @@ public:
     void start() override;
     bool ready() const noexcept override;
     void submit(Block filled) override;
-    void add_trailing_gaps(std::span<const Gap> gaps) override;
-    void set_last_retuning(const Retuning& last) override;
-    void add_trailing_drops(std::uint64_t samples) override
-    {
-        current_.part->add_trailing_drops(samples);
-    }
     void service() override;
     Wait wait() override;
     std::size_t pending() const noexcept override;
@@ -62,17 +60,13 @@ public:
         return closer_.progress() + first_->progress();
     }
     std::uint64_t free_space_left() const noexcept override;
-    std::int64_t finish_timeout_ns() const noexcept override { return kFinishTimeoutNs; }
     std::optional<std::uint64_t> stored() const noexcept override { return closer_.stored(); }
-    std::optional<UploadStats> uploads() const noexcept override
+    SinkCounters counters() const noexcept override
     {
-        return upload_ ? std::optional(closer_.uploads()) : std::nullopt;
+        return {.uploads = upload_ ? std::optional(closer_.uploads()) : std::nullopt};
     }
-    std::vector<Event> take_events() override { return closer_.take_events(); }
-    void on_stream_error(const Error& error) override { current_.part->on_stream_error(error); }
-    void stop(Stop how) override;
-    std::string remark() const override { return current_.part->remark(); }
-    std::string report() const override;
+    void stop(Stop how, const StreamEnd& end) override;
+    SinkResult result() const override;
 
 private:
     /// A part to which blocks are, or were, given.
@@ -89,6 +83,7 @@ private:
     bool announced(const Block& first);
     void put(Block filled);
     void apply_late_report(const Part::LateReport& late, std::uint64_t begin);
+    void pass_on(const StreamEnd& end);
     void lock_series();
     void refuse_too_small_keep() const;
     std::uint64_t most_on_disk() const noexcept;

@@ -73,8 +73,8 @@ std::int64_t upload_pause(unsigned failures) noexcept
 /// The state that the stream's threads and the uploading thread share.
 class Uploads::Queue final : public detail::PushQueue {
 public:
-    Queue(std::shared_ptr<UploadCounters> counters, std::shared_ptr<detail::EventBuffer> events)
-        : counters_(std::move(counters)), events_(std::move(events))
+    Queue(std::shared_ptr<UploadCounters> counters, ReportEvent report_event)
+        : counters_(std::move(counters)), report_event_(std::move(report_event))
     {
         count();
     }
@@ -181,13 +181,13 @@ private:
         if (cut_)
             return;
         if (why_not.empty()) // keep= may have removed the file
-            events_->add({.kind = EventKind::stored, .count = bytes, .file = metadata});
+            report_event_({.kind = EventKind::stored, .count = bytes, .file = metadata});
         else
-            events_->add({.kind = EventKind::not_stored, .file = metadata, .error = why_not});
+            report_event_({.kind = EventKind::not_stored, .file = metadata, .error = why_not});
     }
 
     const std::shared_ptr<UploadCounters> counters_;
-    const std::shared_ptr<detail::EventBuffer> events_;
+    const ReportEvent report_event_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<std::string> waiting_;
@@ -208,10 +208,9 @@ void UploadCounters::set(const UploadStats& now) noexcept
 }
 
 Uploads::Uploads(const UploadSettings& settings, std::atomic<std::uint64_t>& progress,
-                 std::shared_ptr<UploadCounters> counters,
-                 std::shared_ptr<detail::EventBuffer> events)
+                 std::shared_ptr<UploadCounters> counters, ReportEvent report_event)
     : settings_(settings),
-      queue_(std::make_shared<Queue>(std::move(counters), std::move(events))),
+      queue_(std::make_shared<Queue>(std::move(counters), std::move(report_event))),
       progress_(progress)
 {
     std::thread([queue = queue_, config = settings.push] {

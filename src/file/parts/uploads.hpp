@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "core/stream/event_buffer.hpp"
 #include "file/parts/retention_rule.hpp"
 #include "iio_stream/archive.hpp"
 #include "iio_stream/endpoint.hpp"
@@ -55,7 +54,7 @@ class Uploads {
 public:
     /// `progress` changes while finish() waits.
     Uploads(const UploadSettings& settings, std::atomic<std::uint64_t>& progress,
-            std::shared_ptr<UploadCounters> counters, std::shared_ptr<detail::EventBuffer> events);
+            std::shared_ptr<UploadCounters> counters, ReportEvent report_event);
     ~Uploads(); ///< ends the uploads at once
     Uploads(const Uploads&) = delete;
     Uploads& operator=(const Uploads&) = delete;

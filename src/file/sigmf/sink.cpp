@@ -393,23 +393,29 @@ void SigmfSink::add_hash()
     sys::publish_file(path, text_of(metadata), sys::Existing::replaced);
 }
 
-std::string SigmfSink::remark() const
+void SigmfSink::end_with(const StreamEnd& end)
 {
+    if (end.dropped != 0)
+        log_.add_trailing_drops(end.dropped);
+    log_.add_trailing_gaps(end.gaps);
+    if (end.retuning.count != 0)
+        tunings_.set_last_retuning(end.retuning);
+    if (end.error)
+        stream_error_ = end.error->what();
+}
+
+SinkResult SigmfSink::result() const
+{
+    SinkResult result;
     std::string lacking;
     if (original_)
         for (const std::string& key : original_->not_kept(settings_.hash == HashAt::end))
             lacking += (lacking.empty() ? "" : ", ") + key;
-    return lacking.empty() ? "" : "unlike the original, the copy does not keep " + lacking;
-}
-
-std::string SigmfSink::report() const
-{
-    if (sha512_.empty())
-        return data_->report();
-    const std::string data = data_->report();
-    Json report = data.empty() ? Json::object() : Json::parse(data);
-    report["sha512"] = sha512_;
-    return report.dump();
+    if (!lacking.empty())
+        result.remark = "unlike the original, the copy does not keep " + lacking;
+    if (!sha512_.empty())
+        result.report = Json{{"sha512", sha512_}}.dump();
+    return result;
 }
 
 } // namespace iio_stream::file

@@ -48,6 +48,7 @@ public:
     void publish_start() override;
     void apply_late_report(const LateReport& late) override;
     LateReportHandler late_report_handler() const override;
+    void end_with(const StreamEnd& end) override;
     void close(Stop how) override;
     void seal() override;
     bool whole() const noexcept override { return data_->whole(); }
@@ -56,7 +57,7 @@ public:
         return {settings_.files.meta, settings_.files.data};
     }
 
-    bool may_block() const noexcept override { return data_->may_block(); }
+    SinkTraits traits() const noexcept override { return data_->traits(); }
     Conversion conversion_of(const Format& format) const override
     {
         return conversion_to_datatype(format);
@@ -69,19 +70,13 @@ public:
     void start() override;
     bool ready() const noexcept override { return data_->ready(); }
     void submit(Block filled) override;
-    void add_trailing_gaps(std::span<const Gap> gaps) override { log_.add_trailing_gaps(gaps); }
-    void set_last_retuning(const Retuning& last) override { tunings_.set_last_retuning(last); }
-    void add_trailing_drops(std::uint64_t samples) override { log_.add_trailing_drops(samples); }
     void service() override { data_->service(); }
     Wait wait() override { return data_->wait(); }
     std::size_t pending() const noexcept override { return data_->pending(); }
     std::uint64_t progress() const noexcept override { return *hashed_; }
     std::uint64_t free_space_left() const noexcept override { return data_->free_space_left(); }
-    std::int64_t finish_timeout_ns() const noexcept override { return data_->finish_timeout_ns(); }
     std::optional<std::uint64_t> stored() const noexcept override { return data_->stored(); }
-    void on_stream_error(const Error& error) override { stream_error_ = error.what(); }
-    std::string remark() const override;
-    std::string report() const override;
+    SinkResult result() const override;
 
 private:
     using Counter = std::shared_ptr<std::atomic<std::uint64_t>>;

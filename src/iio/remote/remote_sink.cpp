@@ -40,7 +40,7 @@ public:
     }
 
     Fault fault() const noexcept override { return Fault::device; }
-    bool may_block() const noexcept override { return true; }
+    SinkTraits traits() const noexcept override { return {.may_block = true}; }
     Conversion conversion_of(const Format& format) const override
     {
         return detail::conversion_to_device(format, format_, device_.name());
@@ -79,8 +79,8 @@ public:
         sent_ = true;
     }
     std::uint64_t progress() const noexcept override { return zeros_; }
-    void stop(Stop how) override;
-    std::string remark() const override { return power_remark_; }
+    void stop(Stop how, const StreamEnd& end) override;
+    SinkResult result() const override { return {.remark = power_remark_}; }
 
 private:
     void send_zeros(RemoteBuffer& buffer);
@@ -117,7 +117,7 @@ void RemoteSink::send_zeros(RemoteBuffer& buffer)
     }
 }
 
-void RemoteSink::stop(Stop how)
+void RemoteSink::stop(Stop how, const StreamEnd&)
 {
     std::exception_ptr failure;
     try {

@@ -51,7 +51,7 @@ public:
         return blocks_.empty() ? Wait{} : Wait{filled_.fd(), POLLIN, deadline_.until_ns()};
     }
     std::size_t pending() const noexcept override { return blocks_.size(); }
-    Tuning tuning() const override { return tuning_; }
+    SourceInfo info() const override { return {.tuning = tuning_}; }
     SourceStats stats() const override;
 
 private:

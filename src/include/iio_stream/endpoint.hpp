@@ -76,11 +76,36 @@ struct LinkState {
     std::uint64_t disconnects = 0; ///< number since the endpoint was created
 };
 
+/// Properties of a source besides its format, which are known after prepare().
+struct SourceInfo {
+    Tuning tuning = {};
+    /// The number of blocks that the source needs after the last requested one, at the end of the
+    /// stream, to detect whether any requested samples were lost.
+    std::size_t extra_blocks_at_end = 0;
+    /// Other metadata of the samples, for StreamInfo::metadata. Null: there are none.
+    std::shared_ptr<const std::string> metadata = nullptr;
+};
+
+/// Slow checks of a source, such as readings of hardware registers, which must not delay the thread
+/// that moves blocks. Thread: the control thread, apart from the first check.
+class IIO_STREAM_API SlowCheck {
+public:
+    /// Performs the checks. It is first called directly after Source::start(), before the source
+    /// thread runs. Returns the time until the next call.
+    virtual std::chrono::nanoseconds check() = 0;
+    /// Returns a file descriptor that becomes readable when check() should be called at once; -1:
+    /// never.
+    virtual int check_fd() const noexcept { return -1; }
+
+protected:
+    ~SlowCheck() = default; ///< it belongs to its source
+};
+
 /// Turns empty blocks into full ones.
 /// Life: plan() for each candidate memory, prepare(), start(), { submit(), take() }, stop(); then
 /// again from prepare(). Throws: Error from everything but stop(). Thread: submit(), take(),
-/// wait(), on_timeout() and, after start(), ends_at() on the source thread; check() on the control
-/// thread; everything else on the owner's thread, while neither of these threads runs.
+/// wait(), on_timeout() and, after start(), ends_at() on the source thread; slow_check() on the
+/// control thread; everything else on the owner's thread, while neither of these threads runs.
 class IIO_STREAM_API Source {
 public:
     virtual ~Source() = default;
@@ -121,12 +146,9 @@ public:
     virtual Wait wait() = 0;
     /// Number of blocks being filled.
     virtual std::size_t pending() const noexcept = 0;
-    /// Returns the number of blocks that the source needs after the last requested one, at the end
-    /// of the stream, to detect whether any requested samples were lost. Known after prepare().
-    virtual std::size_t extra_blocks_at_end() const noexcept { return 0; }
     /// Limits the stream to the samples before this position (kUnknown: no limit). Called before
     /// start(), and when the limit changes.
-    virtual void ends_at(std::uint64_t) noexcept {}
+    virtual void ends_at([[maybe_unused]] std::uint64_t position) noexcept {}
     /// Returns a remark on its hop that became known while streaming, for the route. Called after
     /// stop().
     virtual std::string remark() const { return ""; }
@@ -138,19 +160,12 @@ public:
     {
         return true;
     }
-    /// Performs slow checks (hardware registers). It is first called directly after start(), before
-    /// the source thread runs. Returns the time until the next call.
-    virtual std::chrono::nanoseconds check() { return std::chrono::hours(1); }
-    /// Returns a file descriptor that becomes readable when check() should be called at once; -1:
-    /// never.
-    virtual int check_fd() const noexcept { return -1; }
+    /// Returns the checks to run while the source streams; null if there are none.
+    virtual SlowCheck* slow_check() noexcept { return nullptr; }
     virtual SourceStats stats() const { return {}; }
     /// Whether its board or peer is connected. Any thread, at any time.
     virtual LinkState link() const noexcept { return {}; }
-    virtual Tuning tuning() const { return {}; }
-    /// Returns the metadata of its samples other than format and tuning, for StreamInfo. Null:
-    /// there is none.
-    virtual std::shared_ptr<const std::string> metadata() const { return nullptr; }
+    virtual SourceInfo info() const { return {}; } ///< known after prepare()
 };
 
 /// Tunes a radio, streaming or not, with the options of "iio:DEVICE": frequency, gain, agc,
@@ -179,6 +194,19 @@ struct StreamInfo {
     /// False: the source is live and cannot detect losses, so any number of samples can be lost
     /// anywhere.
     bool detects_losses = true;
+    /// Reports an event of the sink to the user. Any thread, even after the stream has ended.
+    /// Empty: nobody wants events.
+    ReportEvent report_event = nullptr;
+};
+
+/// Facts about a stream that became known after its last block.
+struct StreamEnd {
+    std::vector<Gap> gaps = {}; ///< losses that no block has reported
+    Retuning retuning = {};     ///< the last retuning, which a block might already have reported;
+                                ///< `count` is 0 if there is none
+    std::uint64_t dropped = 0;  ///< samples dropped after the last block, because the sink had no
+                                ///< room for them
+    std::optional<Error> error = {}; ///< the error of another endpoint that has ended the stream
 };
 
 /// How samples are repeated on a device with cyclic=on.
@@ -206,6 +234,32 @@ struct UploadStats {
     std::uint64_t retries = 0;      ///< failed attempts
 };
 
+/// Counters of a sink in addition to its blocks.
+struct SinkCounters {
+    std::optional<PlaybackStats> playback = {}; ///< empty: the sink does not play samples
+    std::optional<UploadStats> uploads = {};    ///< empty: the sink does not upload
+};
+
+/// The properties of a sink that decide how it is driven.
+struct SinkTraits {
+    bool may_block = false; ///< submit() or service() can block; known after prepare()
+    /// The sink drops blocks if it has no room for them, unless the user overrides it with
+    /// on-full=. Known at once.
+    bool drops_when_full = false;
+    /// The sink repeats its samples from the first flush() until stop(). Known at once.
+    bool repeats = false;
+    /// The minimum deadline, in nanoseconds, for the next block and for stop() at the end of a
+    /// stream. It applies if the stream's timeout is shorter, because a disk can take a long time
+    /// to store its pending blocks. 0: the stream's timeout is long enough. Known after prepare().
+    std::int64_t finish_timeout_ns = 0;
+};
+
+/// The results of a sink that has stopped.
+struct SinkResult {
+    std::string remark = {}; ///< for the route: a remark that became known while streaming
+    std::string report = {}; ///< results in addition to the counters, as a JSON object; "": none
+};
+
 enum class Stop { drain, abort };
 
 /// A conversion that a sink requires.
@@ -217,14 +271,13 @@ struct Conversion {
 /// Consumes full blocks.
 /// Life: plan(), prepare(), start(), { submit(), service() }, stop(); then again from prepare().
 /// Thread: submit(), service() and wait() on one thread: the source thread, or the sink's own
-/// worker thread if may_block(); everything else on the owner's thread.
+/// worker thread if it may block; everything else on the owner's thread.
 class IIO_STREAM_API Sink {
 public:
     virtual ~Sink() = default;
 
     virtual Fault fault() const noexcept = 0;
-    /// Whether submit() or service() can block. Called after prepare().
-    virtual bool may_block() const noexcept = 0;
+    virtual SinkTraits traits() const noexcept = 0; ///< any thread
     /// Returns the format to which samples of this format must be converted because the sink cannot
     /// store them unchanged. Called before plan() if the user gives no convert=; the blocks passed
     /// to plan() then have the returned format.
@@ -262,48 +315,20 @@ public:
     /// Returns a value that changes while stop() does slow work, so that the work is not mistaken
     /// for a stall. Any thread.
     virtual std::uint64_t progress() const noexcept { return 0; }
-    /// Returns the minimum deadline, in nanoseconds, for the next block and for stop() at the end
-    /// of a stream. It applies if the stream's timeout is shorter, because a disk can take a long
-    /// time to store its pending blocks. 0: the stream's timeout is long enough. Known after
-    /// prepare().
-    virtual std::int64_t finish_timeout_ns() const noexcept { return 0; }
-    /// Adds losses that became known after the last block. Called before stop(), at most once.
-    virtual void add_trailing_gaps(std::span<const Gap>) {}
-    /// Sets the last retuning, which a block might already have reported. Called before stop(), at
-    /// most once.
-    virtual void set_last_retuning(const Retuning&) {}
-    /// Adds the number of samples that were dropped after the last block because the sink had no
-    /// room. Called before stop(), at most once.
-    virtual void add_trailing_drops(std::uint64_t) {}
-    /// Called when the stream ends with an error of another endpoint; before stop(), at most once.
-    virtual void on_stream_error(const Error&) {}
     /// Returns the bytes that fit before the sink's storage is full; kUnknown: no limit is known.
     /// Any thread.
     virtual std::uint64_t free_space_left() const noexcept { return kUnknown; }
     /// Closes the sink. Stop::drain first moves all submitted samples to their destination, until
-    /// `cancel` is readable.
-    virtual void stop(Stop how) = 0;
-    /// Whether the sink repeats its samples from the first flush() until stop().
-    virtual bool repeats() const noexcept { return false; }
-    /// Returns nullopt if the sink does not play samples. Any thread, at any time after prepare().
-    virtual std::optional<PlaybackStats> playback() const noexcept { return std::nullopt; }
-    /// Returns nullopt if the sink does not upload. Any thread, at any time.
-    virtual std::optional<UploadStats> uploads() const noexcept { return std::nullopt; }
+    /// `cancel` is readable. `end` is empty if the sink itself failed before the stream ended.
+    virtual void stop(Stop how, const StreamEnd& end) = 0;
+    /// Any thread, at any time after prepare().
+    virtual SinkCounters counters() const noexcept { return {}; }
     /// Whether its board or peer is connected. Any thread, at any time.
     virtual LinkState link() const noexcept { return {}; }
-    /// Returns the events of its parts since the last call. Any thread, at any time.
-    virtual std::vector<Event> take_events() { return {}; }
-    /// Whether the sink drops blocks by default if it has no room for them (the user can override
-    /// it with on-full=).
-    virtual bool drops_when_full() const noexcept { return false; }
     /// Returns the number of samples so far that the sink received but could not deliver. They
     /// count as dropped.
     virtual std::uint64_t missed() const noexcept { return 0; }
-    /// Returns a remark on its hop that became known while streaming, for the route. Called after
-    /// stop().
-    virtual std::string remark() const { return ""; }
-    /// Returns results in addition to the counters, as a JSON object; "" if there are none.
-    virtual std::string report() const { return ""; }
+    virtual SinkResult result() const { return {}; } ///< valid after stop()
     /// Returns the number of bytes that reached their destination, even if later ones did not.
     /// nullopt: all bytes that the sink received and released. Valid after stop().
     virtual std::optional<std::uint64_t> stored() const noexcept { return std::nullopt; }

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,6 +46,9 @@ struct Event {
     std::string file = {};  ///< file of a part: its metadata, or its samples if it has no metadata
     std::string error = {}; ///< why a part was not stored or not removed
 };
+
+/// Takes an event. It sets the event's time and sink. Any thread.
+using ReportEvent = std::function<void(Event)>;
 
 /// Returns the event as one JSON object, described by docs/schema/event.schema.json.
 IIO_STREAM_API std::string to_json(const Event& event);

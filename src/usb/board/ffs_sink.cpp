@@ -112,13 +112,13 @@ std::size_t FfsSink::pending() const noexcept
     return wire_blocks_.size();
 }
 
-void FfsSink::stop(Stop how)
+void FfsSink::stop(Stop how, const StreamEnd& end)
 {
     Turn turn = function_->turn();
     if (how == Stop::drain && joined_) {
         poll_ep0();
         if (sender_ && enabled_ && streaming_ && wire_blocks_.empty())
-            send_end(turn, sys::after(timeout_ns_));
+            send_end(turn, end, sys::after(timeout_ns_));
     }
     close_files();
     wire_blocks_.clear();
@@ -126,12 +126,12 @@ void FfsSink::stop(Stop how)
     enabled_ = streaming_ = false;
 }
 
-std::string FfsSink::report() const
+SinkResult FfsSink::result() const
 {
     const Turn turn = function_->turn();
-    return nlohmann::json{
-        {"unheard_samples", unheard_}, {"resent_blocks", resent_}, {"failed_blocks", failed_}}
-        .dump();
+    const nlohmann::json report{
+        {"unheard_samples", unheard_}, {"resent_blocks", resent_}, {"failed_blocks", failed_}};
+    return {.report = report.dump()};
 }
 
 void FfsSink::on_enable()
@@ -196,8 +196,6 @@ void FfsSink::reset(const StreamInfo& stream, BlockPool& pool)
     sequence_ = next_index_ = number_ = unheard_ = resent_ = failed_ = blocks_ = 0;
     passed_.reset();
     detects_losses_ = stream.detects_losses;
-    trailing_.reset();
-    stream_error_.reset();
     dmabuf_ = wants_dmabufs(pool.traits());
     fresh_ = true;
     may_block_ = !dmabuf_ || settings_.check != framing::Check::none;
@@ -338,27 +336,26 @@ void FfsSink::take_ended()
     unsend();
 }
 
-void FfsSink::report_end()
+void FfsSink::report_end(const std::optional<Error>& error)
 {
-    nlohmann::ordered_json event{{"event", stream_error_ ? "error" : "stop"},
-                                 {"stream_id", stream_id_}};
-    if (stream_error_) {
-        event["errno"] = stream_error_->code().value();
-        event["text"] = stream_error_->what();
+    nlohmann::ordered_json event{{"event", error ? "error" : "stop"}, {"stream_id", stream_id_}};
+    if (error) {
+        event["errno"] = error->code().value();
+        event["text"] = error->what();
     }
     event_sender_->send_end(std::move(event));
 }
 
 // Sends the events first, so that a host that reads them has them soon after the end.
-void FfsSink::send_end(Turn& turn, std::int64_t deadline_ns)
+void FfsSink::send_end(Turn& turn, const StreamEnd& end, std::int64_t deadline_ns)
 {
-    report_end();
+    report_end(end.error);
     framing::Header h;
-    h.flags = framing::Header::end | (stream_error_ ? framing::Header::broken : 0U);
+    h.flags = framing::Header::end | (end.error ? framing::Header::broken : 0U);
     h.stream_id = stream_id_;
     h.sequence = sequence_;
     h.sample_index = next_index_;
-    h.loss = framing::merged(passed_, trailing_);
+    h.loss = framing::merged(passed_, framing::merge_trailing(end.gaps));
     sender_->send_header(h);
     bool out = false;
     while (sender_ && streaming_ && enabled_) {

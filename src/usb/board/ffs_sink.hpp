@@ -23,7 +23,7 @@ public:
     ~FfsSink() override;
 
     Fault fault() const noexcept override { return Fault::device; }
-    bool may_block() const noexcept override { return may_block_; }
+    SinkTraits traits() const noexcept override { return {.may_block = may_block_}; }
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override
     {
         return plan_hop(traits, why);
@@ -35,13 +35,8 @@ public:
     void service() override;
     Wait wait() override;
     std::size_t pending() const noexcept override;
-    void add_trailing_gaps(std::span<const Gap> gaps) override
-    {
-        trailing_ = framing::merge_trailing(gaps);
-    }
-    void on_stream_error(const Error& error) override { stream_error_ = error; }
-    void stop(Stop how) override;
-    std::string report() const override;
+    void stop(Stop how, const StreamEnd& end) override;
+    SinkResult result() const override;
 
 private:
     void on_enable() override;
@@ -67,8 +62,8 @@ private:
     void report_loss(const framing::Header& header);
     void send_all();
     void take_ended();
-    void report_end();
-    void send_end(Turn& turn, std::int64_t deadline_ns);
+    void report_end(const std::optional<Error>& error);
+    void send_end(Turn& turn, const StreamEnd& end, std::int64_t deadline_ns);
 
     std::optional<AttributeWorker> attributes_; ///< exists if any attributes are allowed
     bool dmabuf_ = false, may_block_ = true;
@@ -86,9 +81,7 @@ private:
     bool again_ = false;   ///< the endpoint has failed; all blocks in flight are sent again
     std::uint64_t sequence_ = 0, next_index_ = 0, number_ = 0;
     std::optional<framing::Header::Loss> passed_; ///< losses in skipped blocks, for the next header
-    std::optional<framing::Header::Loss> trailing_;
-    bool detects_losses_ = true; ///< StreamInfo::detects_losses
-    std::optional<Error> stream_error_;
+    bool detects_losses_ = true;                  ///< StreamInfo::detects_losses
     std::uint64_t unheard_ = 0, resent_ = 0, failed_ = 0, blocks_ = 0;
 };
 

@@ -71,8 +71,7 @@ bool UsbSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
     held_ = beginnings_ = 0;
     sequence_ = next_index_ = 0;
     detects_losses_ = stream.detects_losses;
-    trailing_.reset();
-    broken_ = end_sent_ = false;
+    end_sent_ = false;
     confirmed_ = true;
     started_ = {};
     return true;
@@ -247,13 +246,13 @@ bool UsbSink::await_confirmation()
 
 // Sends the end, and sends it again if a block before it has failed on the board. The sample index
 // in the end's header shows the loss.
-void UsbSink::send_end()
+void UsbSink::send_end(const StreamEnd& stream_end)
 {
     framing::Header end;
-    end.flags = framing::Header::end | (broken_ ? framing::Header::broken : 0U);
+    end.flags = framing::Header::end | (stream_end.error ? framing::Header::broken : 0U);
     end.sequence = sequence_;
     end.sample_index = next_index_;
-    end.loss = trailing_;
+    end.loss = framing::merge_trailing(stream_end.gaps);
     for (std::size_t tries = 0; tries < kMostBeginnings; ++tries) {
         bulk_sender_->push(std::nullopt, end);
         if (!flush_out())
@@ -268,14 +267,14 @@ void UsbSink::send_end()
                 "the board does not confirm it");
 }
 
-void UsbSink::stop(Stop how)
+void UsbSink::stop(Stop how, const StreamEnd& end)
 {
     if (!bulk_sender_)
         return;
     const bool began = started_.stream_id != 0;
     try {
         if (how == Stop::drain && began && held_ == 0)
-            send_end();
+            send_end(end);
     } catch (const Error& error) {
         bulk_sender_.reset();
         if (error.code().value() != ENODEV)
@@ -291,11 +290,12 @@ void UsbSink::stop(Stop how)
         board().stop(Direction::to_board);
 }
 
-std::string UsbSink::remark() const
+SinkResult UsbSink::result() const
 {
-    return confirmed_ ? ""
-                      : "the board went away before it had received the end: its own summary shows "
-                        "whether the last blocks arrived";
+    if (confirmed_)
+        return {};
+    return {.remark = "the board went away before it had received the end: its own summary shows "
+                      "whether the last blocks arrived"};
 }
 
 } // namespace iio_stream::usb

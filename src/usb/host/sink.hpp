@@ -21,7 +21,7 @@ public:
 
     Fault fault() const noexcept override { return Fault::device; }
     /// A restart waits for answers to requests.
-    bool may_block() const noexcept override { return true; }
+    SinkTraits traits() const noexcept override { return {.may_block = true}; }
     std::optional<Hop> plan(const MemoryTraits& traits, std::string& why) const override;
     bool prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why) override;
     void start() override;
@@ -30,13 +30,8 @@ public:
     void service() override;
     Wait wait() override { return {board_ ? board_->fd() : -1, POLLIN}; }
     std::size_t pending() const noexcept override { return held_; }
-    void add_trailing_gaps(std::span<const Gap> gaps) override
-    {
-        trailing_ = framing::merge_trailing(gaps);
-    }
-    void on_stream_error(const Error&) override { broken_ = true; }
-    void stop(Stop how) override;
-    std::string remark() const override;
+    void stop(Stop how, const StreamEnd& end) override;
+    SinkResult result() const override;
     LinkState link() const noexcept override { return connection_.state(); }
 
 private:
@@ -48,7 +43,7 @@ private:
     void continue_sending();
     void remove_sent();
     void begin_again();
-    void send_end();
+    void send_end(const StreamEnd& stream_end);
     bool flush_out();
     bool await_confirmation();
 
@@ -65,12 +60,10 @@ private:
     std::int64_t timeout_ns_ = 0, progress_ns_ = 0;
     int cancel_ = -1, cancel_start_ = -1;
     std::uint64_t sequence_ = 0, next_index_ = 0;
-    bool broken_ = false;   ///< the stream has ended with an error
     bool end_sent_ = false; ///< the board has everything, and may disappear
     bool confirmed_ = true; ///< false: it disappeared before it confirmed the end
     ReconnectTimer reconnect_timer_;
     detail::ConnectionState connection_;
-    std::optional<framing::Header::Loss> trailing_;
     bool detects_losses_ = true; ///< StreamInfo::detects_losses
 };
 

@@ -42,7 +42,7 @@ public:
     bool on_timeout(std::optional<std::chrono::nanoseconds> chosen) override;
     SourceStats stats() const override;
     LinkState link() const noexcept override { return connection_.state(); }
-    Tuning tuning() const override { return shape_.tuning; }
+    SourceInfo info() const override { return {.tuning = shape_.tuning}; }
 
 private:
     BoardConnection& board() const noexcept { return **board_; }

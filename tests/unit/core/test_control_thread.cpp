@@ -13,19 +13,8 @@ using namespace iio_stream::test;
 using namespace std::chrono_literals;
 using detail::ControlThread;
 
-/// A source of which only the checks matter.
-class Checked final : public Source {
+class Checked final : public SlowCheck {
 public:
-    Fault fault() const noexcept override { return Fault::device; }
-    const Format& format() const noexcept override { return format_; }
-    std::optional<Hop> plan(const MemoryTraits&, std::string&) const override { return Hop{}; }
-    bool prepare(BlockPool&, std::string&) override { return true; }
-    void start() override {}
-    void stop() noexcept override {}
-    void submit(EmptyBlock, std::size_t) override {}
-    Taken take() override { return {}; }
-    Wait wait() override { return {}; }
-    std::size_t pending() const noexcept override { return 0; }
     std::chrono::nanoseconds check() override
     {
         busy = true;
@@ -40,7 +29,6 @@ public:
     }
     int check_fd() const noexcept override { return called.fd(); }
 
-    Format format_;
     std::atomic<int> checks{0};
     std::atomic<bool> busy{false}, hold{false};
     bool fails = false;

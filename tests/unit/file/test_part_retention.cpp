@@ -31,7 +31,7 @@ public:
     {
         return {name_ + ".sigmf-meta", name_ + ".sigmf-data"};
     }
-    bool may_block() const noexcept override { return false; }
+    SinkTraits traits() const noexcept override { return {}; }
     std::optional<Hop> plan(const MemoryTraits&, std::string&) const override { return {}; }
     bool prepare(const StreamInfo&, BlockPool&, int, std::string&) override { return true; }
     void submit(Block) override {}
@@ -46,7 +46,9 @@ private:
 
 struct RecordedParts {
     explicit RecordedParts(const std::string& rule)
-        : retention(file::RetentionRule(rule), 4, events, bytes)
+        : retention(
+              file::RetentionRule(rule), 4,
+              [this](Event event) { events.push_back(std::move(event)); }, bytes)
     {}
 
     void add(const std::string& name, std::int64_t end_ns = 0)
@@ -63,7 +65,7 @@ struct RecordedParts {
     }
 
     TempDir dir;
-    std::shared_ptr<detail::EventBuffer> events = std::make_shared<detail::EventBuffer>();
+    std::vector<Event> events;
     std::atomic<std::uint64_t> bytes{7};
     file::PartRetention retention;
 };
@@ -80,7 +82,7 @@ TEST(PartRetention, TheOldestPartsAreRemovedInTheOrderOfAdditionNotByName)
                                                             {"removed_samples", 25},
                                                             {"last_error", nullptr}}));
     EXPECT_EQ(recording.retention.files().size(), 2U);
-    EXPECT_EQ(recording.events->take().at(0).kind, EventKind::removed);
+    EXPECT_EQ(recording.events.at(0).kind, EventKind::removed);
 }
 
 TEST(PartRetention, TheNewestPartAlwaysStays)
@@ -124,7 +126,7 @@ TEST(PartRetention, AReplacedFileStaysAndIsReportedOnceUntilItIsGone)
     EXPECT_EQ(recording.there(), "ac");
     EXPECT_EQ(error_of([&] { recording.retention.check(); }).code().value(), EBUSY);
     std::size_t reports = 0;
-    for (const Event& event : recording.events->take())
+    for (const Event& event : recording.events)
         reports += event.kind == EventKind::not_removed ? 1 : 0;
     EXPECT_EQ(reports, 1U);
     std::filesystem::remove(recording.dir / "a.sigmf-data");
