@@ -104,6 +104,15 @@ void control::publish(const ios::Stats& stats)
     d_block.message_port_pub(pmt::mp("stats"), stats_dict(stats));
 }
 
+bool control::stop(const std::function<void()>& conclude) noexcept
+try {
+    conclude();
+    return true;
+} catch (const std::exception& error) {
+    d_logger.d_logger->error("{}", error.what());
+    return false;
+}
+
 // Reports the summary's error if it has one, because the error that work() has caught may state
 // only that the stream has ended.
 void control::conclude(const ios::Summary& summary,

@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -59,6 +60,9 @@ public:
     //! Returns true once every interval, when the next statistics are due.
     bool due();
     void publish(const ::iio_stream::Stats& stats);
+    // Calls `conclude`, and logs its exception: the scheduler calls a block's stop() from a
+    // destructor. Returns whether it threw nothing.
+    bool stop(const std::function<void()>& conclude) noexcept;
     // Reports the end of the stream: its statistics, the error that ended it (`failed`, an error of
     // the block itself, if the summary has none), and `end` to async_msgs.
     void conclude(const ::iio_stream::Summary& summary,

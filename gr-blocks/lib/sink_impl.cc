@@ -107,16 +107,6 @@ void sink_impl::conclude()
     d_control.conclude(summary, end_dict(summary), d_failed);
 }
 
-// Must not throw: the scheduler calls it from a destructor, including at the end of the input.
-bool sink_impl::stop()
-try {
-    conclude();
-    return true;
-} catch (const std::exception& error) {
-    d_logger->d_logger->error("{}", error.what());
-    return false;
-}
-
 int sink_impl::work(int noutput_items, gr_vector_const_void_star& input_items, gr_vector_void_star&)
 {
     size_t used = 0;

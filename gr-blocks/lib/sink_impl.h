@@ -33,7 +33,7 @@ public:
     explicit sink_impl(const sink_settings& settings);
 
     bool start() override;
-    bool stop() override;
+    bool stop() override { return d_control.stop([this] { conclude(); }); }
     int work(int noutput_items,
              gr_vector_const_void_star& input_items,
              gr_vector_void_star& output_items) override;

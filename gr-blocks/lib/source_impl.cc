@@ -135,16 +135,6 @@ void source_impl::conclude()
     d_control.conclude(summary, end, d_failed);
 }
 
-// Must not throw: the scheduler calls it from a destructor.
-bool source_impl::stop()
-try {
-    conclude();
-    return true;
-} catch (const std::exception& error) {
-    d_logger->d_logger->error("{}", error.what());
-    return false;
-}
-
 int source_impl::work(int noutput_items,
                       gr_vector_const_void_star&,
                       gr_vector_void_star& output_items)

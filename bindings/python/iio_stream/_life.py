@@ -2,10 +2,12 @@
 """Keeps track of the streams that the program has not closed, and ends them before the interpreter exits."""
 from __future__ import annotations
 
+import asyncio
 import atexit
 import os
 import weakref
-from typing import Any, Protocol
+from types import TracebackType
+from typing import Any, Protocol, TypeVar
 
 
 class Bound:
@@ -13,6 +15,27 @@ class Bound:
 
     def __reduce__(self) -> Any:
         raise TypeError(f"{type(self).__name__}s can be neither copied nor pickled: open one in each process")
+
+
+Self = TypeVar("Self", bound="Managed")
+
+
+class Managed(Bound):
+    """Base of streams that ``with`` and ``async with`` end."""
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(self, type: type[BaseException] | None, value: BaseException | None,
+                 traceback: TracebackType | None) -> None:
+        raise NotImplementedError
+
+    async def __aenter__(self: Self) -> Self:
+        return self
+
+    async def __aexit__(self, type: type[BaseException] | None, value: BaseException | None,
+                        traceback: TracebackType | None) -> None:
+        await asyncio.to_thread(self.__exit__, type, value, traceback)
 
 
 class Stream(Protocol):

@@ -13,7 +13,7 @@ from .summary import Summary
 Core = TypeVar("Core", _core.Reader, _core.Writer)
 
 
-class Stream(_life.Bound, Generic[Core]):
+class Stream(_life.Managed, Generic[Core]):
     """A stream with the program at one end. Creating the object prepares the stream."""
 
     def __init__(self, core: Core) -> None:

@@ -184,12 +184,6 @@ class Reader(Stream[_core.Reader]):
             del block  # released before the wait for the next one, which may need its memory
         return self.close()
 
-    def __enter__(self) -> Reader:
-        return self
-
-    async def __aenter__(self) -> Reader:
-        return self
-
     async def __aexit__(self, *how: object) -> None:
         await asyncio.to_thread(self.close)
 

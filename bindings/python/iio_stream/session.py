@@ -3,7 +3,6 @@
 together."""
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, TypeVar
@@ -79,7 +78,7 @@ class Pipeline(_life.Bound):
         self._session.request_stop_of(self._index)
 
 
-class Session(_life.Bound):
+class Session(_life.Managed):
     """A set of streams that start and end together. They are streams between endpoints (``add()``), or have
     the program at one end (``add_reader()``, ``add_writer()``). One thread runs a session; any thread may
     call stop() and request_stop().
@@ -200,16 +199,6 @@ class Session(_life.Bound):
             self._session.close()
 
     _drop = close
-
-    def __enter__(self) -> Session:
-        return self
-
-    async def __aenter__(self) -> Session:
-        return self
-
-    async def __aexit__(self, type: type[BaseException] | None, value: BaseException | None,
-                        traceback: TracebackType | None) -> None:
-        await asyncio.to_thread(self.__exit__, type, value, traceback)
 
     def __exit__(self, type: type[BaseException] | None, value: BaseException | None,
                  traceback: TracebackType | None) -> None:

@@ -2,7 +2,6 @@
 """Writes samples to a device or a file."""
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import operator
 import os
@@ -147,16 +146,6 @@ class Writer(Stream[_core.Writer]):
                                if np.iscomplexobj(array) else ""))
         _check_shape(array, values, "channel")
         return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-
-    def __enter__(self) -> Writer:
-        return self
-
-    async def __aenter__(self) -> Writer:
-        return self
-
-    async def __aexit__(self, type: type[BaseException] | None, value: BaseException | None,
-                        traceback: TracebackType | None) -> None:
-        await asyncio.to_thread(self.__exit__, type, value, traceback)
 
     def __exit__(self, type: type[BaseException] | None, value: BaseException | None,
                  traceback: TracebackType | None) -> None:
