@@ -17,12 +17,9 @@ class NullSink final : public Sink {
 public:
     explicit NullSink(Options& options)
     {
-        if (const auto rate = options.take(kNullOptions["rate"]))
-            rate_ = parse_rate("rate", *rate);
-        if (const auto at = options.take(kNullOptions["stall_at"]))
-            stall_at_ = parse_size("stall_at", *at);
-        stall_ns_ = parse_duration("stall_for", options.take_or_standard(kNullOptions["stall_for"]))
-                        .count();
+        rate_ = options.take_rate(kNullOptions["rate"]).value_or(0);
+        stall_at_ = options.take_size(kNullOptions["stall_at"]).value_or(kUnknown);
+        stall_ns_ = options.take_duration_or_standard(kNullOptions["stall_for"]).count();
     }
 
     Fault fault() const noexcept override { return Fault::other; }

@@ -39,9 +39,8 @@ public:
     explicit VerifySink(Uri& uri)
         : name_("verify:" + uri.rest),
           pattern_(detail::parse_pattern("verify", uri.rest)),
-          first_(parse_size("first", uri.options.take_or_standard(kVerifyOptions["first"]))),
-          first_exact_(parse_switch("first_exact",
-                                    uri.options.take_or_standard(kVerifyOptions["first_exact"]))),
+          first_(uri.options.take_size_or_standard(kVerifyOptions["first"])),
+          first_exact_(uri.options.take_switch_or_standard(kVerifyOptions["first_exact"])),
           zeros_(parse_zeros(uri.options.take(kVerifyOptions["zeros"]).value_or("")))
     {
         if (pattern_ != detail::Pattern::ramp && pattern_ != detail::Pattern::lanes)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "file/file.hpp"
 
+#include "core/options/registry.hpp"
 #include "file/file_names.hpp"
 #include "file/options.hpp"
 #include "file/parts/part_series.hpp"
@@ -36,14 +37,22 @@ bool is_recording(const FileTarget& target)
 std::unique_ptr<Source> make_source(Uri& uri)
 try {
     const bool raw =
-        (uri.options.has(kSourceOptions["format"]) || uri.options.has(kSourceOptions["skip"])) &&
+        (uri.options.has(kSourceOptions["format"]) || uri.options.has(kRawSourceOptions["skip"])) &&
         !has_sigmf_suffix(uri.rest);
     FileTarget target(uri.rest);
+    const auto require = [&](const std::vector<Option>& own, const char* kind) {
+        detail::require_options(uri, own, OptionSide::source, kind);
+    };
     // skip= overrides the start of the samples that a WAV header states.
-    if (!uri.options.has(kSourceOptions["skip"]) && is_wav(target))
+    if (!uri.options.has(kRawSourceOptions["skip"]) && is_wav(target)) {
+        require(join(kSourceOptions, kRawSourceOptions, kIoOptions), "a WAV file");
         return std::make_unique<RawSource>(settings_of_wav(uri, std::move(target)));
-    if (!uri.rest.empty() && !raw && is_recording(target))
+    }
+    if (!uri.rest.empty() && !raw && is_recording(target)) {
+        require(join(kSourceOptions, kIoOptions), "a SigMF recording");
         return std::make_unique<RawSource>(settings_of_recording(uri));
+    }
+    require(join(kSourceOptions, kRawSourceOptions, kIoOptions), "a file of raw samples");
     return std::make_unique<RawSource>(SourceSettings::from(uri, std::move(target)));
 } catch (const Error& error) {
     throw error.blamed_on(Fault::storage);
@@ -73,17 +82,26 @@ std::unique_ptr<Part> make_recording(Uri& uri, SinkSettings settings, bool in_pa
 
 std::unique_ptr<Sink> make_sink(Uri& uri)
 try {
-    SinkSettings settings = SinkSettings::from(uri);
+    FileTarget target(uri.rest);
+    if (target.path.empty())
+        fail_usage("file: needs a path");
+    const bool recording = is_recording(target);
+    if (recording)
+        detail::require_options(uri, join(kIoOptions, kSinkOptions, kSigmfOptions),
+                                OptionSide::sink, "a SigMF recording");
+    else
+        detail::require_options(uri, join(kIoOptions, kSinkOptions), OptionSide::sink,
+                                "a file without metadata");
+    SinkSettings settings = SinkSettings::from(uri.options, std::move(target));
     const Rotation rotation = Rotation::from(uri.options);
     const std::string path = settings.target.path;
-    const bool recording = is_recording(settings.target);
-    const std::optional<UploadSettings> upload = UploadSettings::from(uri.options, path);
+    const std::optional<UploadSettings> upload =
+        recording ? UploadSettings::from(uri.options, path) : std::nullopt;
     const std::optional<RetentionRule> keep =
         upload ? std::nullopt : take_retention_rule(uri.options, rotation.wanted());
-    if (upload && (!rotation.wanted() || !recording))
-        fail_usage("archive=" + upload->push.archive + ": " + path +
-                       " is not a SigMF recording in parts",
-                   "NAME.sigmf-meta with rotate_bytes= or rotate_time=");
+    if (upload && !rotation.wanted())
+        fail_usage("archive=" + upload->push.archive + ": " + path + " is not recorded in parts",
+                   "rotate_bytes= or rotate_time= makes parts");
     if (!rotation.wanted())
         return recording ? make_recording(uri, std::move(settings), false)
                          : std::make_unique<FileSink>(std::move(settings));
@@ -115,7 +133,8 @@ Scheme scheme()
             "PATH",
             "A SigMF recording, or a file of raw samples; - is standard input or output",
             "iio-stream record sim: capture.sigmf-meta overwrite=on --duration 2s",
-            join(kSourceOptions, kIoOptions, kSinkOptions, kSigmfOptions)};
+            join(kSourceOptions, kRawSourceOptions, kIoOptions, kSinkOptions, kSigmfOptions),
+            true};
 }
 
 } // namespace iio_stream::file

@@ -5,10 +5,17 @@
 
 namespace iio_stream::file {
 
+/// Options of every kind of file that is read.
 inline constexpr OptionTable kSourceOptions{
     detail::format_option("from the file's suffix or metadata"),
-    detail::kStatedFormat["channel_names"],
     detail::kStatedFormat["rate"],
+    Option{"loop", OptionType::on_off, "", "", "off",
+           "Repeat the file without a seam between last and first sample", OptionSide::source},
+};
+
+/// Options of files that have no metadata.
+inline constexpr OptionTable kRawSourceOptions{
+    detail::kStatedFormat["channel_names"],
     Option{"skip", OptionType::size, "SIZE", "bytes", "0",
            "Bytes before the first sample in a file whose header is not supported",
            OptionSide::source},
@@ -16,8 +23,6 @@ inline constexpr OptionTable kSourceOptions{
            "Frequency at which raw samples were taken", OptionSide::source},
     Option{"datetime", OptionType::text, "TIME", "", "from the file's name or header",
            "Time of the first sample of a raw file, in UTC", OptionSide::source},
-    Option{"loop", OptionType::on_off, "", "", "off",
-           "Repeat the file without a seam between last and first sample", OptionSide::source},
 };
 
 /// Options for reading from and writing to a file.
@@ -30,6 +35,7 @@ inline constexpr OptionTable kIoOptions{
            "Reads or writes in flight"},
 };
 
+/// Options of every kind of file that is written.
 inline constexpr OptionTable kSinkOptions{
     Option{"overwrite", OptionType::on_off, "", "", "off", "Replace an existing file",
            OptionSide::sink},
@@ -49,7 +55,7 @@ inline constexpr OptionTable kSinkOptions{
            OptionSide::sink},
 };
 
-/// Options that apply only to recordings with metadata.
+/// Options of recordings with metadata.
 inline constexpr OptionTable kSigmfOptions{
     Option{"hash", OptionType::choice, "off|end", "", "off",
            "Write the SHA-512 of the data into the SigMF metadata at the end", OptionSide::sink},

@@ -35,14 +35,11 @@ void parse_sync(const std::string& text, SinkSettings& s)
 
 } // namespace
 
-SinkSettings SinkSettings::from(Uri& uri)
+SinkSettings SinkSettings::from(Options& options, FileTarget target)
 {
     SinkSettings s;
-    Options& options = uri.options;
-    s.target = FileTarget(uri.rest);
-    if (s.target.path.empty())
-        fail_usage("file: needs a path");
-    s.overwrite = parse_switch("overwrite", options.take_or_standard(kSinkOptions["overwrite"]));
+    s.target = std::move(target);
+    s.overwrite = options.take_switch_or_standard(kSinkOptions["overwrite"]);
     s.take(options);
     if (const auto ahead = options.take(kSinkOptions["preallocate"]); ahead && *ahead != "auto")
         s.preallocate = *ahead == "off" ? 0 : parse_size("preallocate", *ahead);

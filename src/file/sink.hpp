@@ -30,7 +30,7 @@ struct SinkSettings : IoSettings {
     std::string series = {};      ///< name without a number, if the file is a part of a series
     std::size_t number = 0;
 
-    static SinkSettings from(Uri& uri);
+    static SinkSettings from(Options& options, FileTarget target);
 };
 
 /// Writes samples unchanged to a file, a pipe or a device. Owns the file. After a failure, the file

@@ -61,9 +61,8 @@ SourceSettings SourceSettings::from(Uri& uri, FileTarget target)
         s.format.sample_rate = *named.rate;
         detail::add_clause(s.remark, "the sample rate is from the file's name");
     }
-    if (const auto skip = uri.options.take(kSourceOptions["skip"]))
-        if (const std::uint64_t bytes = parse_size("skip", *skip); bytes != 0)
-            s.layout.headers = {{0, bytes}};
+    if (const auto skip = uri.options.take_size(kRawSourceOptions["skip"]).value_or(0); skip != 0)
+        s.layout.headers = {{0, skip}};
     s.take_circumstances(uri.options, named);
     s.take_reading(uri.options);
     s.describe_samples();
@@ -72,19 +71,19 @@ SourceSettings SourceSettings::from(Uri& uri, FileTarget target)
 
 void SourceSettings::take_reading(Options& options)
 {
-    loop = parse_switch("loop", options.take_or_standard(kSourceOptions["loop"]));
+    loop = options.take_switch_or_standard(kSourceOptions["loop"]);
     io.take(options);
 }
 
 void SourceSettings::take_circumstances(Options& options, const NamedFacts& named)
 {
-    if (const auto text = options.take(kSourceOptions["frequency"])) {
-        tuning.frequency = parse_rate("frequency", *text);
+    if (const auto frequency = options.take_rate(kRawSourceOptions["frequency"])) {
+        tuning.frequency = frequency;
     } else if (!tuning.frequency && named.frequency) {
         tuning.frequency = named.frequency;
         detail::add_clause(remark, "the frequency is from the file's name");
     }
-    if (const auto text = options.take(kSourceOptions["datetime"])) {
+    if (const auto text = options.take(kRawSourceOptions["datetime"])) {
         utc_ns = parse_utc("datetime", *text);
     } else if (!utc_ns && named.utc_ns) {
         utc_ns = named.utc_ns;

@@ -161,6 +161,21 @@ Found find_attribute(const std::string& path, const std::string& uri)
     return {iio::find_device(context, uri, at.device), at};
 }
 
+// Unknown options are reported before the radio is touched.
+void require_tuning_options(const Uri& at, const Options& changes)
+{
+    using iio::kDeviceOptions;
+    std::vector<Option> possible = join(iio::kFrontEndOptions, detail::kTuning);
+    possible.insert(possible.end(), {kDeviceOptions["channels"], kDeviceOptions["phy"],
+                                     kDeviceOptions["buffer"], kDeviceOptions["uri"]});
+    std::vector<std::string> keys;
+    for (const Option& option : possible)
+        keys.emplace_back(option.key);
+    for (const auto& [key, value] : changes.values())
+        if (std::ranges::none_of(possible, [&](const Option& option) { return option.is(key); }))
+            fail_usage("iio:" + at.rest + " has no option '" + key + "'", suggest(key, keys));
+}
+
 } // namespace
 
 std::vector<DeviceInfo> devices(const std::string& uri)
@@ -188,6 +203,7 @@ Tuning tune(const Uri& at, const Options& changes)
 {
     if (at.scheme != "iio")
         fail_usage(at.scheme + ": cannot be tuned", "only iio:DEVICE can be tuned");
+    require_tuning_options(at, changes);
     Options options = changes;
     const auto kept = [&](const Option& option) {
         return options.take(option).value_or(at.options.get(option));

@@ -14,14 +14,21 @@ inline constexpr OptionTable kDeviceOptions{
            "Channels to stream, separated by commas; a timestamp only if it is named"},
     Option{"iq", OptionType::choice, "auto|on|off", "", "auto",
            "Take channels in pairs as I and Q; auto decides by their names"},
-    Option{"path", OptionType::choice, "auto|dmabuf|mmap|fileio", "", "auto",
-           "How blocks reach the device: as DMABUFs, by mapping the kernel's own, or by read() and "
-           "write()"},
     Option{"buffer", OptionType::number, "N", "", "0", "Which buffer, if the device has several"},
     Option{"uri", OptionType::text, "URI", "",
            "local:", "libiio context with the device, such as ip:192.168.2.1"},
     Option{"phy", OptionType::text, "auto|DEVICE", "", "auto",
            "Device with the radio's settings (the transceiver)"},
+};
+
+/// Options of devices on this machine.
+inline constexpr OptionTable kLocalOptions{
+    Option{"path", OptionType::choice, "auto|dmabuf|mmap|fileio", "", "auto",
+           "How blocks reach the device: as DMABUFs, by mapping the kernel's own, or by read() and "
+           "write()"},
+    Option{"cyclic", OptionType::choice, "on|off|hardware|software", "", "off",
+           "Repeat the samples until --duration is over or the stream is stopped",
+           OptionSide::sink},
 };
 
 inline constexpr OptionTable kSourceOptions{
@@ -31,9 +38,6 @@ inline constexpr OptionTable kSourceOptions{
 };
 
 inline constexpr OptionTable kSinkOptions{
-    Option{"cyclic", OptionType::choice, "on|off|hardware|software", "", "off",
-           "Repeat the samples until --duration is over or the stream is stopped",
-           OptionSide::sink},
     Option{"powerdown", OptionType::choice, "restore|off|keep", "", "restore",
            "Powerdown of the transmitter's oscillator: its state at the start is restored at the "
            "end; off = it is powered up and stays powered up; keep = it is never touched",
@@ -47,6 +51,9 @@ inline constexpr OptionTable kFrontEndOptions{
            OptionSide::both, "sample_rate"},
 };
 
+/// The libiio context of this machine.
+inline constexpr std::string_view kLocal = "local:";
+
 enum class Path { automatic, dmabuf, mmap, fileio };
 
 /// The device, the buffer, and how to use them; common to source and sink.
@@ -57,7 +64,9 @@ struct BufferSettings {
     Path path = Path::automatic;
     int buffer = 0;
 
-    static BufferSettings from(Uri& address);
+    /// Takes the options of the device and the buffer. Throws a usage Error if the address has an
+    /// option that such a device does not have: a remote one has no kLocalOptions.
+    static BufferSettings from(Uri& address, OptionSide side);
 };
 
 } // namespace iio_stream::iio

@@ -102,7 +102,7 @@ IioSink::IioSink(const Device& device, const BufferSettings& settings, Options& 
       power_(tuner_.front(), name_, options),
       file_(device.id(), settings.buffer, kInUseWaitNs)
 {
-    cyclic_ = parse_cyclic(options.take_or_standard(kSinkOptions["cyclic"]));
+    cyclic_ = parse_cyclic(options.take_or_standard(kLocalOptions["cyclic"]));
     power_.tune([&] { tuner_.take(options); });
     rate_ = tuner_.rate().value_or(0); // prepare() may set another rate
     dmabuf_refusal_ = why_no_dmabufs(file_);
@@ -261,7 +261,7 @@ void IioSink::stop(Stop how, const StreamEnd&)
 /// Makes the sink for "iio:DEVICE", an output (DAC), local or remote (uri=).
 std::unique_ptr<Sink> make_sink(Uri& address)
 {
-    const BufferSettings settings = BufferSettings::from(address);
+    const BufferSettings settings = BufferSettings::from(address, OptionSide::sink);
     const ContextPtr context = open_context(settings.uri);
     const Device device = find_device(context, settings.uri, settings.name);
     if (device.is_local())
@@ -279,7 +279,9 @@ Scheme scheme()
             "DEVICE",
             "A Linux IIO device (ADC or DAC), by name, label or iio:deviceN",
             "iio-stream record iio:cf-ad9361-lpc frequency=2.4G capture.sigmf-meta --duration 2s",
-            join(kDeviceOptions, kSourceOptions, kSinkOptions, kFrontEndOptions, detail::kTuning)};
+            join(kDeviceOptions, kLocalOptions, kSourceOptions, kSinkOptions, kFrontEndOptions,
+                 detail::kTuning),
+            true};
 }
 
 } // namespace iio_stream::iio

@@ -301,7 +301,7 @@ std::string IioSource::remark() const
 
 std::unique_ptr<Source> make_source(Uri& address)
 {
-    const BufferSettings settings = BufferSettings::from(address);
+    const BufferSettings settings = BufferSettings::from(address, OptionSide::source);
     const ContextPtr context = open_context(settings.uri);
     const Device device = find_device(context, settings.uri, settings.name);
     if (device.is_local())

@@ -36,24 +36,20 @@ Settings Settings::from(Options& options)
     s.pattern = detail::parse_pattern("pattern", options.take_or_standard(kOptions["pattern"]));
     const std::string format = options.take_or_standard(kOptions["format"]);
     s.format = Format::parse(format, options.take(kOptions["channels"]).value_or(""));
-    s.format.sample_rate = parse_rate("rate", options.take_or_standard(kOptions["rate"]));
+    s.format.sample_rate = options.take_rate_or_standard(kOptions["rate"]);
     const auto frequency = options.take(kOptions["frequency"]);
     s.frequency = frequency ? parse_tone(*frequency) : s.format.sample_rate / 10;
     if (frequency && s.pattern == detail::Pattern::tone && s.format.sample_rate > 0 &&
         std::abs(s.frequency) > s.format.sample_rate / 2)
         fail_usage("frequency=" + *frequency + " is above half the rate",
                    "a tone is between -rate/2 and rate/2; sim: has no mixer");
-    s.seed = parse_size("seed", options.take_or_standard(kOptions["seed"]));
-    if (const auto at = options.take(kOptions["drop_at"]))
-        s.drop_at = parse_size("drop_at", *at);
-    s.drop = parse_size("drop", options.take_or_standard(kOptions["drop"]));
-    if (const auto at = options.take(kOptions["stall_at"]))
-        s.stall_at = parse_size("stall_at", *at);
-    s.stall_ns =
-        parse_duration("stall_for", options.take_or_standard(kOptions["stall_for"])).count();
-    if (const auto at = options.take(kOptions["unplug_at"]))
-        s.unplug_at = parse_size("unplug_at", *at);
-    s.silent = parse_switch("silent", options.take_or_standard(kOptions["silent"]));
+    s.seed = options.take_size_or_standard(kOptions["seed"]);
+    s.drop_at = options.take_size(kOptions["drop_at"]).value_or(s.drop_at);
+    s.drop = options.take_size_or_standard(kOptions["drop"]);
+    s.stall_at = options.take_size(kOptions["stall_at"]).value_or(s.stall_at);
+    s.stall_ns = options.take_duration_or_standard(kOptions["stall_for"]).count();
+    s.unplug_at = options.take_size(kOptions["unplug_at"]).value_or(s.unplug_at);
+    s.silent = options.take_switch_or_standard(kOptions["silent"]);
     return s;
 }
 

@@ -20,15 +20,13 @@ Settings settings_of(Uri& uri, bool binds, std::int64_t listening_ns)
         fail_usage("invalid address 'tcp:" + uri.rest + "'",
                    "tcp:HOST:PORT, or zmq:tcp://HOST:PORT for ZeroMQ");
     s.address = sys::HostPort::parse("tcp:", uri.rest, "");
-    const auto bind = uri.options.take(kOptions["bind"]);
-    s.bind = bind ? parse_switch("bind", *bind) : binds;
+    s.bind = uri.options.take_switch(kOptions["bind"]).value_or(binds);
     if (!s.bind && s.address.host == "*")
         fail_usage("tcp:" + uri.rest + ": a connection needs a single address",
                    "bind=on listens at all addresses");
-    const auto wait = uri.options.take(kOptions["wait"]);
-    s.wait_ns = wait ? parse_duration("wait", *wait).count() : s.bind ? listening_ns : 0;
-    s.reconnect_ns =
-        parse_duration("reconnect", uri.options.take_or_standard(kOptions["reconnect"])).count();
+    const std::chrono::nanoseconds usual{s.bind ? listening_ns : 0};
+    s.wait_ns = uri.options.take_duration(kOptions["wait"]).value_or(usual).count();
+    s.reconnect_ns = uri.options.take_duration_or_standard(kOptions["reconnect"]).count();
     s.check = framing::take_check(uri);
     return s;
 }

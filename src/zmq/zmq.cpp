@@ -45,14 +45,14 @@ Settings settings_of(Uri& uri, const Option& pattern, bool binds)
         fail_usage("invalid address 'zmq:" + s.address + "'",
                    "such as zmq:tcp://192.168.2.1:5555 or zmq:ipc:///run/samples");
     s.pattern = uri.options.take_or_standard(pattern);
-    const auto bind = uri.options.take(kLinkOptions["bind"]);
-    s.bind = bind ? parse_switch("bind", *bind) : binds;
+    s.bind = uri.options.take_switch(kLinkOptions["bind"]).value_or(binds);
     s.curve = curve_of(uri.options, s.bind);
-    s.index = parse_switch("index", uri.options.take_or_standard(kLinkOptions["index"]));
-    if (const auto limit = uri.options.take(kLinkOptions["hwm"])) {
-        s.limit = parse_memory_size("hwm", *limit);
+    s.index = uri.options.take_switch_or_standard(kLinkOptions["index"]);
+    if (const auto limit = uri.options.take_memory_size(kLinkOptions["hwm"])) {
+        s.limit = *limit;
         if (s.limit == 0 || s.limit > kMostMessages)
-            fail_usage("hwm=" + *limit + ": must be 1 to " + std::to_string(kMostMessages));
+            fail_usage("hwm=" + std::to_string(s.limit) + ": must be 1 to " +
+                       std::to_string(kMostMessages));
     }
     return s;
 }
@@ -71,8 +71,7 @@ std::unique_ptr<Sink> make_sink(Uri& uri)
 {
     Settings settings = settings_of(uri, kSinkOptions["pattern"], true);
     // A sink that connects waits for its peer unless wait=off.
-    const auto wait = uri.options.take(kSinkOptions["wait"]);
-    settings.wait = wait ? parse_switch("wait", *wait) : !settings.bind;
+    settings.wait = uri.options.take_switch(kSinkOptions["wait"]).value_or(!settings.bind);
     return std::make_unique<ZmqSink>(std::move(settings));
 }
 

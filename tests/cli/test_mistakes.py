@@ -63,7 +63,7 @@ import pytest
     ("stream sim: null: --reconnect 1s", ["--reconnect 1s", "usb:"]),
     ("stream sim: null: --and sim: null: --reconnect 1s", ["--reconnect 1s", "usb:"]),
     ("stream sim: usb: reconnect=1s --reconnect 1s", ["reconnect is given twice"]),
-    ("stream usb: null: --reconnect soon", ["--reconnect=soon", "ms s min h"]),
+    ("stream usb: null: --reconnect soon", ["reconnect=soon", "ms s min h"]),
     ("stream usb: reconnect=1s null: --reconnect 1s", ["reconnect is given twice"]),
     ("stream sim: null: --on-gap zerofill", ["zerofill", "did you mean 'zero-fill'"]),
     ("stream sim: null: on-full=drp", ["on-full=drp", "block or drop"]),

@@ -124,7 +124,6 @@ void StreamOptions::add_reconnect(std::vector<PipelineConfig>& pipelines) const
 {
     if (reconnect.empty())
         return;
-    (void)parse_duration("--reconnect", reconnect);
     bool found = false;
     for (PipelineConfig& pipeline : pipelines) {
         found = cli::add_reconnect(pipeline.source, reconnect) || found;

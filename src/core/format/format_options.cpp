@@ -27,8 +27,8 @@ Format format_from_options(Options& options, const std::string& usual, const std
         fail_usage(lacking, hint);
     Format format =
         Format::parse(name, options.take(kStatedFormat["channel_names"]).value_or(channels));
-    if (const auto rate = options.take(kStatedFormat["rate"]))
-        format.sample_rate = parse_rate("rate", *rate);
+    if (const auto rate = options.take_rate(kStatedFormat["rate"]))
+        format.sample_rate = *rate;
     return format;
 }
 

@@ -51,6 +51,15 @@ void check_choice(const Option& option, const std::string& value)
                close.empty() ? "" : "did you mean '" + close + "'?");
 }
 
+template <auto parse>
+auto parsed(const Option& option, const std::optional<std::string>& text)
+    -> std::optional<decltype(parse(option.key, *text))>
+{
+    if (!text)
+        return std::nullopt;
+    return parse(option.key, *text);
+}
+
 } // namespace
 
 std::string name_of(OptionType type)
@@ -102,7 +111,6 @@ std::map<std::string, std::string>::const_iterator Options::find(const Option& o
 
 std::optional<std::string> Options::take(const Option& option)
 {
-    known_.emplace_back(option.key);
     const auto at = find(option);
     if (at == values_.end())
         return std::nullopt;
@@ -112,9 +120,54 @@ std::optional<std::string> Options::take(const Option& option)
     return value;
 }
 
+std::optional<std::uint64_t> Options::take_size(const Option& option)
+{
+    return parsed<&parse_size>(option, take(option));
+}
+
+std::optional<std::size_t> Options::take_memory_size(const Option& option)
+{
+    return parsed<&parse_memory_size>(option, take(option));
+}
+
+std::optional<double> Options::take_rate(const Option& option)
+{
+    return parsed<&parse_rate>(option, take(option));
+}
+
+std::optional<std::chrono::nanoseconds> Options::take_duration(const Option& option)
+{
+    return parsed<&parse_duration>(option, take(option));
+}
+
+std::optional<bool> Options::take_switch(const Option& option)
+{
+    return parsed<&parse_switch>(option, take(option));
+}
+
 std::string Options::take_or_standard(const Option& option)
 {
     return take(option).value_or(std::string(option.standard));
+}
+
+std::uint64_t Options::take_size_or_standard(const Option& option)
+{
+    return parse_size(option.key, take_or_standard(option));
+}
+
+double Options::take_rate_or_standard(const Option& option)
+{
+    return parse_rate(option.key, take_or_standard(option));
+}
+
+std::chrono::nanoseconds Options::take_duration_or_standard(const Option& option)
+{
+    return parse_duration(option.key, take_or_standard(option));
+}
+
+bool Options::take_switch_or_standard(const Option& option)
+{
+    return parse_switch(option.key, take_or_standard(option));
 }
 
 std::string Options::get(const Option& option) const
@@ -146,14 +199,6 @@ std::vector<std::pair<std::string, std::string>> Options::take_prefixed(const Op
         at = values_.erase(at);
     }
     return taken;
-}
-
-void Options::finish(const std::string& endpoint) const
-{
-    if (values_.empty())
-        return;
-    const std::string& key = values_.begin()->first;
-    fail_usage(endpoint + " has no option '" + key + "'", suggest(key, known_));
 }
 
 } // namespace iio_stream

@@ -95,28 +95,46 @@ bool is_of_a_file(const std::string& key)
     });
 }
 
-// Runs before the endpoint is created, so that a mistyped option is found before a device is
-// opened.
-void check_options(const Scheme& scheme, const Uri& uri, OptionSide side)
+[[noreturn]] void refuse_option(const std::string& key, const Scheme& scheme, const Uri& uri,
+                                const std::vector<Option>& possible, OptionSide side,
+                                const std::string& kind)
 {
-    const std::vector<Option> options = options_of(scheme, side);
-    for (const auto& [key, value] : uri.options.values()) {
-        if (knows(options, key))
-            continue;
-        const std::string name = uri.scheme + ":" + uri.rest;
-        const bool sink = side == OptionSide::sink;
-        if (knows(options_of(scheme), key))
-            fail_usage(name + " has no option '" + key + "' as a " + (sink ? "sink" : "source"),
-                       std::string("only as a ") + (sink ? "source" : "sink"));
-        if (!sink && is_of_a_file(key))
-            fail_usage(name + " has no option '" + key + "'",
-                       "write it after the file it applies to; in Python, use file_options={'" +
-                           key + "': …}");
-        std::vector<std::string> known;
-        for (const Option& option : options)
-            known.emplace_back(option.key);
-        fail_usage(name + " has no option '" + key + "'", suggest_option(key, known));
-    }
+    const std::string refusal = uri.scheme + ":" + uri.rest + " has no option '" + key + "'";
+    const bool sink = side == OptionSide::sink;
+    if (knows(options_of(scheme, side), key))
+        fail_usage(refusal + ": it is " + kind,
+                   "iio-stream help " + scheme.name + " explains the option");
+    if (knows(options_of(scheme), key))
+        fail_usage(refusal + " as a " + (sink ? "sink" : "source"),
+                   std::string("only as a ") + (sink ? "source" : "sink"));
+    if (!sink && is_of_a_file(key))
+        fail_usage(refusal, "write it after the file it applies to; in Python, use "
+                            "file_options={'" +
+                                key + "': …}");
+    std::vector<std::string> known;
+    for (const Option& option : possible)
+        known.emplace_back(option.key);
+    fail_usage(refusal, suggest_option(key, known));
+}
+
+// An endpoint that does not take an option of its table would ignore it.
+void require_all_taken(const Uri& uri)
+{
+    for (const auto& [key, value] : uri.options.values())
+        throw Error(Fault::other, EINVAL, "create", uri.scheme + ":" + uri.rest,
+                    "it does not read its option '" + key + "'");
+}
+
+// The options in `own` for that side, and the common options.
+std::vector<Option> with_common(std::vector<Option> own, OptionSide side)
+{
+    for (const Option& option : common_options())
+        if (!knows(own, std::string(option.key)))
+            own.push_back(option);
+    std::erase_if(own, [&](const Option& option) {
+        return side != OptionSide::both && !option.is_for(side);
+    });
+    return own;
 }
 
 } // namespace
@@ -140,13 +158,8 @@ const std::vector<Option>& common_options()
 
 std::vector<Option> options_of(const Scheme& scheme, OptionSide side)
 {
-    std::vector<Option> options = scheme.options;
-    for (const Option& option : common_options())
-        if (!knows(scheme.options, std::string(option.key)))
-            options.push_back(option);
+    std::vector<Option> options = with_common(scheme.options, side);
     std::erase_if(options, [&](const Option& option) {
-        if (side != OptionSide::both)
-            return !option.is_for(side);
         return (option.side == OptionSide::source && !scheme.source) ||
                (option.side == OptionSide::sink && !scheme.sink);
     });
@@ -160,15 +173,25 @@ bool has_own_option(const std::string& scheme, const Option& option)
     return knows(find(scheme).options, std::string(option.key));
 }
 
+void require_options(const Uri& uri, const std::vector<Option>& own, OptionSide side,
+                     const std::string& kind)
+{
+    const std::vector<Option> possible = with_common(own, side);
+    for (const auto& [key, value] : uri.options.values())
+        if (!knows(possible, key))
+            refuse_option(key, find(uri.scheme), uri, possible, side, kind);
+}
+
 std::unique_ptr<Source> make_source(Uri& uri)
 {
     const Scheme& scheme = find(uri.scheme);
     if (!scheme.source)
         fail_usage(uri.scheme + ": cannot be read from",
                    "sources are " + those_with([](auto& s) { return s.source != nullptr; }));
-    check_options(scheme, uri, OptionSide::source);
+    if (!scheme.has_kinds)
+        require_options(uri, scheme.options, OptionSide::source);
     auto source = scheme.source(uri);
-    uri.options.finish(uri.scheme + ":" + uri.rest);
+    require_all_taken(uri);
     return source;
 }
 
@@ -178,9 +201,10 @@ std::unique_ptr<Sink> make_sink(Uri& uri)
     if (!scheme.sink)
         fail_usage(uri.scheme + ": cannot be written to",
                    "sinks are " + those_with([](auto& s) { return s.sink != nullptr; }));
-    check_options(scheme, uri, OptionSide::sink);
+    if (!scheme.has_kinds)
+        require_options(uri, scheme.options, OptionSide::sink);
     auto sink = scheme.sink(uri);
-    uri.options.finish(uri.scheme + ":" + uri.rest);
+    require_all_taken(uri);
     return sink;
 }
 

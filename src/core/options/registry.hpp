@@ -3,6 +3,9 @@
 
 #include "iio_stream/endpoint.hpp"
 
+#include <string>
+#include <vector>
+
 namespace iio_stream::detail {
 
 /// The library's own endpoints. The only list of them is in src/builtin.cpp.
@@ -12,8 +15,15 @@ std::vector<Scheme> builtin_schemes();
 /// unknown scheme.
 bool has_own_option(const std::string& scheme, const Option& option);
 
-/// Creates the endpoint of a URI. Throws a usage Error if the URI has an option that the endpoint
-/// does not have.
+/// Throws a usage Error if the URI has an option that is neither a common one nor in `own`. `kind`
+/// names the endpoint for the message, such as "a SigMF recording"; "" if its scheme has one kind
+/// of endpoint only. It is called before the endpoint is created, so that a mistyped option is
+/// found before a device is opened: by make_source() and make_sink() or, if Scheme::has_kinds, by
+/// the scheme's factories.
+void require_options(const Uri& uri, const std::vector<Option>& own, OptionSide side,
+                     const std::string& kind = "");
+
+/// Creates the endpoint of a URI.
 std::unique_ptr<Source> make_source(Uri& uri);
 std::unique_ptr<Sink> make_sink(Uri& uri);
 

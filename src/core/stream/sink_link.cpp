@@ -46,8 +46,8 @@ SinkLinkOptions SinkLinkOptions::from(Options& options)
     SinkLinkOptions taken;
     if (const auto full = options.take(kCommon["on-full"]))
         taken.drop = *full == "drop";
-    if (const auto hold = options.take(kCommon["hold"]))
-        if (taken.hold = parse_memory_size("hold", *hold); taken.hold == 0)
+    if (const auto hold = options.take_memory_size(kCommon["hold"]))
+        if (taken.hold = *hold; taken.hold == 0)
             fail_usage("hold=0: a sink needs at least one block");
     taken.convert = options.take(kCommon["convert"]).value_or("");
     return taken;

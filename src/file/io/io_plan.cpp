@@ -85,10 +85,10 @@ void IoSettings::take(Options& options)
         fail_usage("direct=on and engine=buffered exclude each other");
     if (direct == Direct::off && engine != IoEngine::automatic && engine != IoEngine::buffered)
         fail_usage("direct=off: only engine=buffered goes through the page cache");
-    if (const auto requests = options.take(kIoOptions["depth"])) {
-        depth = parse_memory_size("depth", *requests);
+    if (const auto requests = options.take_memory_size(kIoOptions["depth"])) {
+        depth = *requests;
         if (depth == 0 || depth > 256)
-            fail_usage("depth=" + *requests + ": must be 1 to 256");
+            fail_usage("depth=" + std::to_string(depth) + ": must be 1 to 256");
     }
 }
 

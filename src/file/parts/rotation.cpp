@@ -24,12 +24,12 @@ void refuse(const std::string& what, std::uint64_t block_size)
 Rotation Rotation::from(Options& options)
 {
     Rotation rotation;
-    if (const auto bytes = options.take(kSinkOptions["rotate_bytes"]))
-        if (rotation.bytes = parse_size("rotate_bytes", *bytes); rotation.bytes == 0)
-            fail_usage("rotate_bytes=" + *bytes + ": must be more than 0");
-    if (const auto time = options.take(kSinkOptions["rotate_time"]))
-        if (rotation.ns = parse_duration("rotate_time", *time).count(); rotation.ns == 0)
-            fail_usage("rotate_time=" + *time + ": must be more than 0");
+    if (const auto bytes = options.take_size(kSinkOptions["rotate_bytes"]))
+        if (rotation.bytes = *bytes; rotation.bytes == 0)
+            fail_usage("rotate_bytes=0: must be more than 0");
+    if (const auto time = options.take_duration(kSinkOptions["rotate_time"]))
+        if (rotation.ns = time->count(); rotation.ns == 0)
+            fail_usage("rotate_time=0s: must be more than 0");
     return rotation;
 }
 

@@ -41,9 +41,9 @@ std::uint64_t samples_size(const std::string& metadata)
 std::optional<UploadSettings> UploadSettings::from(Options& options, const std::string& recording)
 {
     const auto archive = options.take(kSigmfOptions["archive"]);
-    const auto wait = options.take(kSigmfOptions["archive_wait"]);
-    if (!archive && wait)
-        fail_usage("archive_wait=" + *wait + ": there is no archive=",
+    if (!archive && options.has(kSigmfOptions["archive_wait"]))
+        fail_usage("archive_wait=" + options.get(kSigmfOptions["archive_wait"]) +
+                       ": there is no archive=",
                    "archive=s3://BUCKET/PREFIX uploads the parts");
     if (!archive)
         return std::nullopt;
@@ -55,7 +55,7 @@ std::optional<UploadSettings> UploadSettings::from(Options& options, const std::
         settings.push.folder = ".";
     settings.push.keep = keep;
     settings.push.retry = kRetry;
-    settings.wait_ns = parse_duration("archive_wait", wait.value_or("30s")).count();
+    settings.wait_ns = options.take_duration_or_standard(kSigmfOptions["archive_wait"]).count();
     settings.left = detail::check_push(settings.push, pair_of(part_path(recording, 0)).meta);
     return settings;
 }

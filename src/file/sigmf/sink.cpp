@@ -30,7 +30,7 @@ SigmfSettings SigmfSettings::from(Options& options, const std::string& path, boo
     s.overwrite = overwrite;
     const std::string hash = options.take_or_standard(kSigmfOptions["hash"]);
     s.hash = hash == "end" ? HashAt::end : HashAt::off;
-    if (parse_switch("hostname", options.take_or_standard(kSigmfOptions["hostname"])))
+    if (options.take_switch_or_standard(kSigmfOptions["hostname"]))
         s.hostname = sys::host_name();
     const auto take_text = [&](const Option& option, const char* key) {
         if (const auto text = options.take(option))

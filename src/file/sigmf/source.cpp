@@ -138,11 +138,12 @@ SourceSettings settings_of_recording(Uri& uri)
         s.warnings.push_back(
             meta + ": format=" + stated->name() + " takes precedence over core:datatype = " +
             detail::printable(metadata["global"].value("core:datatype", Json()).dump()));
-    if (const auto rate = uri.options.take(kSourceOptions["rate"])) {
-        contents.format.sample_rate = parse_rate("rate", *rate);
+    const std::string rate_text = uri.options.get(kSourceOptions["rate"]);
+    if (const auto rate = uri.options.take_rate(kSourceOptions["rate"])) {
+        contents.format.sample_rate = *rate;
         const Json recorded = metadata["global"].value("core:sample_rate", Json());
         if (!recorded.is_null() && recorded != contents.format.sample_rate)
-            s.warnings.push_back(meta + ": rate=" + *rate +
+            s.warnings.push_back(meta + ": rate=" + rate_text +
                                  " takes precedence over core:sample_rate = " + recorded.dump());
         contents.tuning.rate = contents.format.sample_rate;
         placed["global"]["core:sample_rate"] = contents.format.sample_rate;

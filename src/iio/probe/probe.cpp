@@ -69,7 +69,7 @@ ProbeRow probe_memory(const iio::Device& device, const Uri& uri, const Memory& m
                       const std::string& controller, std::size_t& block_size)
 {
     Uri address = uri;
-    const iio::BufferSettings settings = iio::BufferSettings::from(address);
+    const iio::BufferSettings settings = iio::BufferSettings::from(address, OptionSide::source);
     std::optional<std::string> unwritten; ///< why the DMA did not write the blocks
     try {
         unwritten = iio::dma_write_test(device, settings, memory, block_size);

@@ -33,9 +33,6 @@ public:
                  Direction::transmit, format_.channels),
           power_(tuner_.front(), device.name(), options)
     {
-        if (parse_switch("cyclic", options.take_or_standard(kSinkOptions["cyclic"])))
-            fail_usage("cyclic=on needs a local device; " + uri_ + " streams through libiio",
-                       "loop=on repeats a file");
         power_.tune([&] { tuner_.take(options); });
     }
 

@@ -83,8 +83,6 @@ private:
 RemoteSource::RemoteSource(const Device& device, const BufferSettings& settings, Options& options)
     : device_(device), uri_(settings.uri)
 {
-    if (settings.path != Path::automatic)
-        fail_usage("path= needs a local device; " + uri_ + " streams through libiio");
     const std::string counter = options.take_or_standard(kSourceOptions["counter"]);
     format_ = choose_channels(device, settings.channels, settings.iq, false);
     Tuner tuner(device, settings.uri, options.take_or_standard(kDeviceOptions["phy"]),

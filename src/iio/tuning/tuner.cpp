@@ -97,23 +97,24 @@ void Tuner::choose_manual_gain(const TuningTarget& gain)
     }
 }
 
-void Tuner::set(const std::string& option, const std::string& value)
+void Tuner::set(const Request& request)
 {
+    const std::string& option = request.option;
     if (option == "rate")
-        return set_rate(parse_value(option, value));
+        return set_rate(request.number.value_or(0));
     const auto places = front_.places(option);
     if (places.empty())
         fail_usage(
-            option + "=" + value + ": " + converter_.name() + " has no such setting",
+            option + "=" + request.text + ": " + converter_.name() + " has no such setting",
             (front_.has_phy() ? "its front end is " + front_.text() : "no front end was found") +
                 "; phy=DEVICE names another");
     for (const TuningTarget& place : places) {
         if (option == "gain")
             choose_manual_gain(place);
-        if (is_number(option))
-            set_number(option, place, parse_value(option, value));
+        if (request.number)
+            set_number(option, place, *request.number);
         else
-            set_text(option, place, value);
+            set_text(option, place, request.text);
     }
 }
 
@@ -134,13 +135,11 @@ void Tuner::take(Options& options)
          {&kFrontEndOptions["rate"], &kTuning["frequency"], &kTuning["bandwidth"],
           &kTuning["antenna"], &kTuning["agc"], &kTuning["gain"]})
         if (const auto value = options.take(*option))
-            wanted_.emplace_back(option->key, *value);
+            wanted_.push_back(request_of(std::string(option->key), *value));
     attributes_ = options.take_prefixed(kTuning["attr."]);
-    // Unknown options are reported before the radio is touched.
-    options.finish("iio:" + converter_.name());
     for (std::size_t i = 0; i + 1 < wanted_.size(); ++i)
-        if (wanted_[i].first == "agc" && wanted_[i].second != front_.manual_mode())
-            fail_usage("agc=" + wanted_[i].second + " and gain=" + wanted_[i + 1].second +
+        if (wanted_[i].option == "agc" && wanted_[i].text != front_.manual_mode())
+            fail_usage("agc=" + wanted_[i].text + " and gain=" + wanted_[i + 1].text +
                            ": only one can set the gain",
                        "gain= alone selects manual mode");
     if (!awaits_rate())
@@ -156,19 +155,27 @@ void Tuner::follow(double rate)
     attributes_.clear();
 }
 
+Tuner::Request Tuner::request_of(const std::string& option, const std::string& text) const
+{
+    const bool rate_of_samples =
+        direction_ == Direction::transmit && option == "rate" && text == "auto";
+    if (!is_number(option) || rate_of_samples)
+        return {option, text, std::nullopt};
+    return {option, text, parse_value(option, text)};
+}
+
 bool Tuner::awaits_rate() const noexcept
 {
-    return direction_ == Direction::transmit && !wanted_.empty() && wanted_[0].first == "rate" &&
-           wanted_[0].second == "auto";
+    return !wanted_.empty() && wanted_[0].option == "rate" && !wanted_[0].number;
 }
 
 void Tuner::apply(double rate)
 {
-    for (const auto& [option, value] : wanted_)
-        if (option == "rate" && awaits_rate())
+    for (const Request& request : wanted_)
+        if (request.option == "rate" && !request.number)
             match_rate(rate);
         else
-            set(option, value);
+            set(request);
     for (const auto& [path, value] : attributes_)
         set_attribute(path, value);
 }

@@ -21,7 +21,7 @@ public:
           Direction direction, const std::vector<Channel>& channels);
 
     /// Takes the tuning options out of `options` and applies them; with rate=auto, only follow()
-    /// applies them. Throws a usage Error if `options` contains any other option.
+    /// applies them.
     void take(Options& options);
     /// Sets the rate that rate=auto stands for, in samples per second; 0 = unknown. Only the first
     /// call has an effect.
@@ -43,7 +43,13 @@ private:
     bool awaits_rate() const noexcept;
     std::optional<TuningTarget> rate_place() const;
     void apply(double rate);
-    void set(const std::string& option, const std::string& value);
+    /// A requested setting.
+    struct Request {
+        std::string option, text;
+        std::optional<double> number; ///< empty: the setting is a text, or the rate of the samples
+    };
+    Request request_of(const std::string& option, const std::string& text) const;
+    void set(const Request& request);
     void set_number(const std::string& option, const TuningTarget& place, double value);
     void set_text(const std::string& option, const TuningTarget& place, const std::string& value);
     void choose_manual_gain(const TuningTarget& gain);
@@ -59,7 +65,8 @@ private:
     std::string uri_;
     Direction direction_;
     FrontEnd front_;
-    std::vector<std::pair<std::string, std::string>> wanted_, attributes_;
+    std::vector<Request> wanted_;
+    std::vector<std::pair<std::string, std::string>> attributes_;
     std::vector<std::string> remarks_;
 };
 

@@ -350,6 +350,9 @@ struct Scheme {
     std::string summary = {};         ///< one sentence, without a full stop
     std::string example = {};         ///< a command line that uses it
     std::vector<Option> options = {}; ///< all options of its factories, without common_options()
+    /// Its addresses name several kinds of endpoints with different options. Its factories check
+    /// the options themselves, with detail::require_options().
+    bool has_kinds = false;
     std::optional<Missing> missing = {}; ///< why this build has neither a source nor a sink of this
                                          ///< kind
 };

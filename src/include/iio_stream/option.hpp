@@ -70,7 +70,7 @@ struct Option {
 ///
 ///     inline constexpr OptionTable table{
 ///         Option{"rate", OptionType::rate, "RATE", "S/s", "1M", "Samples per second"}};
-///     const auto rate = uri.options.take(table["rate"]);
+///     const auto rate = uri.options.take_rate(table["rate"]);
 ///
 /// The compiler evaluates table["rate"], so code that reads an option missing from the table does
 /// not compile.

@@ -4,6 +4,8 @@
 #include "iio_stream/api.hpp"
 #include "iio_stream/option.hpp"
 
+#include <chrono>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,20 +15,32 @@
 
 namespace iio_stream {
 
-/// The options given to one endpoint, each as "key=value". The endpoint takes the options in its
-/// table and then calls finish(), which throws a usage Error if any option is left.
+/// The options given to one endpoint, each as "key=value". They are checked against the endpoint's
+/// table before the endpoint is created. The endpoint then takes each option once, and gets its
+/// value in the type that the table gives it:
 ///
-///     static const Option& kRate = kOptions["rate"];
-///     const std::string rate = uri.options.take_or_standard(kRate);
+///     const std::optional<std::uint64_t> skip = uri.options.take_size(kOptions["skip"]);
+///     const double rate = uri.options.take_rate_or_standard(kOptions["rate"]);
 ///
-/// Throws: a usage Error if an option is given twice or if the value of a choice is not valid.
+/// Throws: a usage Error if an option is given twice or if its value is not valid.
 class IIO_STREAM_API Options {
 public:
     void set(std::string key, std::string value); ///< throws if the key is already set
-    /// Removes the option and returns its value; nullopt if it was not given.
+    /// Removes the option and returns its text; nullopt if it was not given.
     std::optional<std::string> take(const Option& option);
-    /// The same, but returns the table's default if the option was not given.
+    /// The same, parsed: as parse_size(), parse_memory_size(), parse_rate(), parse_duration() and
+    /// parse_switch() do.
+    std::optional<std::uint64_t> take_size(const Option& option);
+    std::optional<std::size_t> take_memory_size(const Option& option);
+    std::optional<double> take_rate(const Option& option);
+    std::optional<std::chrono::nanoseconds> take_duration(const Option& option);
+    std::optional<bool> take_switch(const Option& option);
+    /// The same, but the table's default if the option was not given.
     std::string take_or_standard(const Option& option);
+    std::uint64_t take_size_or_standard(const Option& option);
+    double take_rate_or_standard(const Option& option);
+    std::chrono::nanoseconds take_duration_or_standard(const Option& option);
+    bool take_switch_or_standard(const Option& option);
     /// Removes and returns all options whose keys start with the option's key ("attr."). The
     /// returned keys do not have that prefix and are in order.
     std::vector<std::pair<std::string, std::string>> take_prefixed(const Option& option);
@@ -36,8 +50,6 @@ public:
     /// was not given.
     std::string get(const std::string& key, std::string_view otherwise) const;
     bool has(const Option& option) const; ///< whether the option was given
-    /// Throws if an option is left; the message names `endpoint` and its nearest valid option.
-    void finish(const std::string& endpoint) const;
     const std::map<std::string, std::string>& values() const noexcept
     {
         return values_;
@@ -47,7 +59,6 @@ private:
     std::map<std::string, std::string>::const_iterator find(const Option& option) const;
 
     std::map<std::string, std::string> values_;
-    std::vector<std::string> known_; ///< keys that the endpoint has requested
 };
 
 /// An endpoint's address, "scheme:rest?key=value&key=value". A string converts to a Uri implicitly:

@@ -38,8 +38,8 @@ FfsSettings FfsSettings::from(Uri& uri, Direction direction)
         s.path = FfsPath::dmabuf;
     else if (path == copying(direction))
         s.path = FfsPath::copied;
-    if (const auto wait = uri.options.take(kFfsOptions["wait"]))
-        s.wait_ns = parse_duration("wait", *wait).count();
+    if (const auto wait = uri.options.take_duration(kFfsOptions["wait"]))
+        s.wait_ns = wait->count();
     s.check = framing::take_check(uri);
     if (sends)
         s.allowed =

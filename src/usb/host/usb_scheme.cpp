@@ -21,17 +21,14 @@ UsbSettings host_settings(Uri& uri)
                 "use usb: or usb:1d6b:0104, and serial=; libiio's usb: is iio:DEVICE uri=usb:…");
     }
     s.choice.serial = uri.options.take(kHostOptions["serial"]).value_or("");
-    s.choice.wait_ns =
-        parse_duration("wait", uri.options.take_or_standard(kHostOptions["wait"])).count();
-    if (const auto text = uri.options.take(kHostOptions["transfers"])) {
-        s.transfers = parse_memory_size("transfers", *text);
+    s.choice.wait_ns = uri.options.take_duration_or_standard(kHostOptions["wait"]).count();
+    if (const auto transfers = uri.options.take_memory_size(kHostOptions["transfers"])) {
+        s.transfers = *transfers;
         if (s.transfers < 1 || s.transfers > 1024)
-            fail_usage("transfers=" + *text + ": must be 1 to 1024");
+            fail_usage("transfers=" + std::to_string(s.transfers) + ": must be 1 to 1024");
     }
     s.check = framing::take_check(uri);
-    s.reconnect_ns =
-        parse_duration("reconnect", uri.options.take_or_standard(kHostOptions["reconnect"]))
-            .count();
+    s.reconnect_ns = uri.options.take_duration_or_standard(kHostOptions["reconnect"]).count();
     return s;
 }
 
@@ -50,10 +47,10 @@ void refuse_two_gains(const std::vector<std::pair<std::string, std::string>>& ch
 std::unique_ptr<Source> make_usb_source(Uri& uri)
 {
     UsbSettings s = host_settings(uri);
-    if (const auto text = uri.options.take(kHostSourceOptions["transfer_size"])) {
-        s.transfer_bytes = parse_memory_size("transfer_size", *text);
+    if (const auto bytes = uri.options.take_memory_size(kHostSourceOptions["transfer_size"])) {
+        s.transfer_bytes = *bytes;
         if (s.transfer_bytes == 0 || s.transfer_bytes % framing::kPacketBytes != 0)
-            fail_usage("transfer_size=" + *text + ": must be a multiple of " +
+            fail_usage("transfer_size=" + format_size(*bytes) + ": must be a multiple of " +
                        format_size(framing::kPacketBytes));
     }
     for (const Option& option : kHostTuning) {

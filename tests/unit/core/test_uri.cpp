@@ -2,8 +2,12 @@
 #include "core/options/registry.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "support/errors.hpp"
+#include "support/files.hpp"
+#include "support/temp_dir.hpp"
 
+#include <algorithm>
 #include <gtest/gtest.h>
+#include <map>
 
 namespace {
 
@@ -110,24 +114,40 @@ constexpr OptionTable kTable{
     Option{"attr.", OptionType::text, "VALUE", "", "", ""},
 };
 
-TEST(Options, UsedOptionsAreRemovedAndUnknownOptionsAreErrors)
+TEST(Options, AnOptionIsTakenOnce)
 {
     Options options;
     options.set("rate", "1");
-    options.set("ptatern", "ramp");
     EXPECT_EQ(options.take(kTable["rate"]), "1");
     EXPECT_EQ(options.take(kTable["rate"]), std::nullopt);
-    EXPECT_EQ(options.take_or_standard(kTable["pattern"]), "tone");
-    expect_usage_error([&] { options.finish("sim:"); }, "sim: has no option 'ptatern'",
-                       "did you mean 'pattern'?");
+    EXPECT_EQ(options.take_or_standard(kTable["rate"]), "2");
 }
 
-TEST(Options, IfAllOptionsAreUsedThereIsNoError)
+constexpr OptionTable kTypes{
+    Option{"bytes", OptionType::size, "SIZE", "bytes", "4Ki", ""},
+    Option{"rate", OptionType::rate, "RATE", "S/s", "2M", ""},
+    Option{"wait", OptionType::time, "TIME", "s", "30s", ""},
+    Option{"loop", OptionType::on_off, "", "", "off", ""},
+};
+
+TEST(Options, AnOptionIsTakenInItsType)
 {
+    using namespace std::chrono_literals;
     Options options;
-    options.set("rate", "1");
-    EXPECT_EQ(options.take_or_standard(kTable["rate"]), "1");
-    EXPECT_NO_THROW(options.finish("sim:"));
+    for (const auto& [key, value] : {std::pair("bytes", "1Mi"), std::pair("rate", "2.4G"),
+                                     std::pair("wait", "5ms"), std::pair("loop", "yes")})
+        options.set(key, value);
+    EXPECT_EQ(options.take_size(kTypes["bytes"]), 1048576u);
+    EXPECT_EQ(options.take_rate(kTypes["rate"]), 2.4e9);
+    EXPECT_EQ(options.take_duration(kTypes["wait"]), 5ms);
+    EXPECT_EQ(options.take_switch(kTypes["loop"]), true);
+    EXPECT_EQ(options.take_memory_size(kTypes["bytes"]), std::nullopt);
+    EXPECT_EQ(options.take_size_or_standard(kTypes["bytes"]), 4096u);
+    EXPECT_EQ(options.take_rate_or_standard(kTypes["rate"]), 2e6);
+    EXPECT_EQ(options.take_duration_or_standard(kTypes["wait"]), 30s);
+    EXPECT_EQ(options.take_switch_or_standard(kTypes["loop"]), false);
+    options.set("wait", "soon");
+    expect_usage_error([&] { (void)options.take_duration(kTypes["wait"]); }, "wait=soon");
 }
 
 TEST(Options, PrefixedOptionsAreTakenTogetherAndInOrder)
@@ -151,7 +171,7 @@ TEST(Options, DashesUnderscoresAndAliasesMeanTheSameOption)
     EXPECT_EQ(options.get(kTable["rate"]), "1");
     EXPECT_EQ(options.take(kTable["on-full"]), "drop");
     EXPECT_EQ(options.take(kTable["rate"]), "1");
-    EXPECT_NO_THROW(options.finish("sim:"));
+    EXPECT_TRUE(options.values().empty());
 }
 
 TEST(Options, TwoKeysOfOneOptionAreRefused)
@@ -191,6 +211,93 @@ TEST(Registry, AnOptionOfTheOtherSideIsRefusedWithAHint)
     Uri source = Uri::parse("file:/nowhere.ci16?overwrite=on");
     expect_usage_error([&] { detail::make_source(source); }, "no option 'overwrite' as a source",
                        "only as a sink");
+}
+
+TEST(Registry, AnOptionOfAnotherKindOfEndpointIsRefused)
+{
+    const TempDir dir;
+    write_text(dir / "a.ci16", "1234");
+    Uri recording = Uri::parse("file:/nowhere.sigmf-meta?frequency=1M");
+    expect_usage_error([&] { detail::make_source(recording); },
+                       "no option 'frequency': it is a SigMF recording", "help file");
+    Uri samples = Uri::parse("file:" + (dir / "b.ci16") + "?hash=end");
+    expect_usage_error([&] { detail::make_sink(samples); },
+                       "no option 'hash': it is a file without metadata", "help file");
+    Uri remote = Uri::parse("iio:adc?uri=ip:192.0.2.1&path=dmabuf");
+    expect_usage_error([&] { detail::make_source(remote); },
+                       "no option 'path': it is a remote device", "help iio");
+}
+
+const Scheme& scheme_of(const std::string& text)
+{
+    const std::string name = Uri::parse(text).scheme;
+    return *std::ranges::find(schemes(), name, &Scheme::name);
+}
+
+bool is_common(const Option& option)
+{
+    return std::ranges::find(common_options(), option.key, &Option::key) != common_options().end();
+}
+
+// A valid value, which lets the endpoint be created without other options.
+std::string value_of(const Option& option)
+{
+    static const std::map<std::string_view, std::string> kTexts{
+        {"format", "ci16_le"},
+        {"channels", "voltage0,voltage1"},
+        {"channel_names", "2"},
+        {"zeros", "1-2"},
+        {"datetime", "2026-12-01T00:00:00Z"}};
+    if (const auto text = kTexts.find(option.key); text != kTexts.end())
+        return text->second;
+    if (const auto words = option.words(); !words.empty())
+        return words.front();
+    return option.type == OptionType::text ? "text" : "1";
+}
+
+// Options whose value must name something that exists, or another option.
+bool stands_alone(const Option& option)
+{
+    return !option.key.starts_with("curve_") && !option.key.starts_with("archive") &&
+           option.key != "attr.";
+}
+
+TEST(Registry, EachOptionOfATableIsReadByItsEndpoint)
+{
+    const TempDir dir;
+    write_text(dir / "a.ci16", "1234");
+    const std::string raw = "file:" + (dir / "a.ci16");
+    for (const std::string& text : std::vector<std::string>{"sim:", "zmq:tcp://127.0.0.1:1", raw})
+        for (const Option& option : options_of(scheme_of(text), OptionSide::source)) {
+            Uri uri = Uri::parse(text);
+            if (is_common(option) || !stands_alone(option))
+                continue;
+            uri.options.set("format", "ci16_le");
+            if (option.key != "format")
+                uri.options.set(std::string(option.key), value_of(option));
+            EXPECT_NO_THROW((void)detail::make_source(uri)) << uri.text();
+        }
+    const std::string recording = "file:" + (dir / "b.sigmf-meta");
+    for (const std::string& text : std::vector<std::string>{
+             "null:", "verify:ramp", "tcp:127.0.0.1:1", "zmq:tcp://127.0.0.1:1", recording})
+        for (const Option& option : options_of(scheme_of(text), OptionSide::sink)) {
+            Uri uri = Uri::parse(text);
+            if (is_common(option) || !stands_alone(option))
+                continue;
+            uri.options.set(std::string(option.key), value_of(option));
+            EXPECT_NO_THROW((void)detail::make_sink(uri)) << uri.text();
+        }
+}
+
+TEST(Registry, AnOptionThatAnEndpointDoesNotReadIsAnError)
+{
+    register_scheme({.name = "deaf",
+                     .source = {},
+                     .sink = [](Uri&) -> std::unique_ptr<Sink> { return nullptr; },
+                     .options = {Option{"gain", OptionType::number, "GAIN", "dB", "0", ""}}});
+    Uri uri = Uri::parse("deaf:?gain=3");
+    EXPECT_THROW((void)detail::make_sink(uri), Error);
+    register_scheme({"deaf", {}, {}});
 }
 
 TEST(Registry, AMistypedOptionIsFoundBeforeADeviceIsOpened)
