@@ -19,8 +19,8 @@ class RingOf {
 public:
     explicit RingOf(std::size_t capacity) : items_(capacity) {}
 
-    /// The caller ensures that there is room. The capacity is the largest number of items that can
-    /// exist.
+    /// There must be room. Callers ensure this with a capacity of the largest number of items that
+    /// can exist.
     void push(T item) noexcept
     {
         [[maybe_unused]] const bool pushed = items_.push(std::move(item));

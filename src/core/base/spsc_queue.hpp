@@ -75,8 +75,8 @@ public:
         for (std::size_t left = size(); left > 0; --left)
             (void)pop();
     }
-    /// Consumer. Returns whether the queue is empty. The load has one total order with push(), as
-    /// described above.
+    /// Consumer. Returns whether the queue is empty. The load is in one total order with the store
+    /// in push(), as described above.
     bool is_empty() const noexcept
     {
         return tail_.load(std::memory_order_seq_cst) == head_.load(std::memory_order_relaxed);
@@ -86,7 +86,7 @@ public:
     /// consumer's thread, it can already be higher.
     std::size_t size() const noexcept
     {
-        // Loaded first, because the head never passes the tail.
+        // The head is loaded first. It never passes the tail, so the difference is not negative.
         const std::size_t head = head_.load(std::memory_order_acquire);
         return tail_.load(std::memory_order_acquire) - head;
     }

@@ -115,8 +115,8 @@ double whole_if_meant(double value)
     return std::abs(value - whole) <= std::abs(value) * 0x1p-50 ? whole : value;
 }
 
-// Parses a whole number with a unit exactly. Returns nullopt for fractions, exponents and anything
-// else.
+// Parses a whole number with a unit, without rounding. Returns nullopt for fractions, exponents and
+// anything else.
 std::optional<std::uint64_t> parse_whole(std::string_view text)
 {
     std::uint64_t number = 0;

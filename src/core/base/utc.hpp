@@ -9,12 +9,12 @@
 
 namespace iio_stream::detail {
 
-/// Parses the times that parse_utc() accepts, as nanoseconds UTC since 1970. Returns nullopt for
+/// Parses a time that parse_utc() accepts. Returns nanoseconds UTC since 1970, or nullopt for
 /// anything else.
 std::optional<std::int64_t> utc_of(std::string_view text) noexcept;
 
 /// Formats nanoseconds UTC since 1970 as "2026-01-01T00:00:00.000000Z", with `digits` (1 to 9)
-/// digits of the fraction of a second. Further digits are cut off.
+/// fractional digits. Further digits are cut off.
 std::string utc_text(std::int64_t ns, std::size_t digits);
 
 } // namespace iio_stream::detail

@@ -132,7 +132,7 @@ std::size_t LanesChecker::matching(std::span<const std::byte> in) const noexcept
 
 bool LanesChecker::locate(std::span<const std::byte> in, std::uint64_t& sample) const noexcept
 {
-    // Finds the nearest later sample with this counter. A counter that wraps more slowly than any
+    // Finds the nearest later sample with this counter. A counter whose period is longer than any
     // plausible loss can also identify an earlier sample.
     constexpr unsigned kWide = 20;
     const unsigned bits = std::min(lane_counter_bits(*widest_), 63U);
@@ -270,7 +270,7 @@ void Checker::finish(Tail tail)
         ++findings_.gaps;
         ++findings_.lost;
         // It is unknown where the samples continue, and therefore how many of them are the same on
-        // both sides. At most, these are the bytes of a word.
+        // both sides. There are at most as many as a word has bytes.
         if (findings_.jumps.size() < Findings::kMaxJumps)
             findings_.jumps.push_back(
                 {offset, expected_, 1, offset - std::min<std::uint64_t>(offset, kMostAlike)});

@@ -15,7 +15,7 @@ namespace iio_stream::detail {
 
 /// A jump found in the stream of a pattern.
 struct Jump {
-    std::uint64_t offset = 0; ///< maximum number of samples of the stream before it
+    std::uint64_t offset = 0; ///< samples of the stream before the jump, at most
     std::uint64_t at = 0;     ///< the sample of the pattern expected there
     std::int64_t samples = 0; ///< > 0: samples lost; < 0: samples seen before
     /// The earliest possible offset of the jump. The samples from here to `offset` are the same on
@@ -52,8 +52,9 @@ public:
 
     /// The number of samples after which the pattern repeats; kUnknown: it never does.
     virtual std::uint64_t period() const noexcept { return kUnknown; }
-    /// Up to `most` samples are reported as lost in the samples that are fed next. If a jump can be
-    /// either back or forward by at most `most` samples, it counts as a jump forward.
+    /// Declares that losses of up to `most` samples in total are reported for the samples that are
+    /// fed next. A jump that could be either back or forward by at most `most` samples then counts
+    /// as a jump forward.
     void expect_loss(std::uint64_t most) noexcept { most_lost_ = most; }
 
     /// Checks the next whole samples of the stream. The last few samples after a jump are kept
@@ -63,12 +64,13 @@ public:
     /// checked elsewhere.
     void skip(std::uint64_t samples);
     void mismatch(const std::string& what); ///< counts one wrong sample in such other data
-    /// The maximum number of samples that are the same on both sides of a jump: a word of the ramp.
+    /// The maximum number of samples that are the same on both sides of a jump. They belong to one
+    /// word of the ramp, and a sample has at least one byte.
     static constexpr std::uint64_t kMostAlike = 8;
 
-    /// Ends the stream. Samples that are still kept follow a loss of unknown length, at least one
-    /// sample. If only one of their bits is wrong and no loss was reported there, they count as one
-    /// wrong sample instead.
+    /// Ends the stream. If samples are still kept, a loss of unknown length (at least one sample)
+    /// is counted before them. If only one of their bits is wrong and no loss was reported there,
+    /// they count as one wrong sample instead.
     void finish(Tail tail = Tail::of_no_gap);
     const Findings& findings() const noexcept { return findings_; }
 

@@ -57,8 +57,9 @@ void store_real(const ScanType& type, double value, std::byte* at)
     detail::store_value(type, raw, at);
 }
 
-// Converts one value between any two scan types, full scale to full scale. Integers round to
-// nearest (ties up) and saturate; floating point is clamped to [-1, 1], NaN becomes 0.
+// Converts one value between any two scan types, full scale to full scale. Integers are rounded to
+// nearest (ties up) and saturate. Before a floating-point value becomes an integer, it is clamped
+// to [-1, 1], and NaN becomes 0.
 void convert_value(const ScanType& from, const std::byte* in, const ScanType& to, std::byte* out)
 {
     const bool from_real = from.number == Number::floating;

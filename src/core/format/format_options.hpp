@@ -9,8 +9,8 @@ namespace iio_stream::detail {
 
 /// The format given by the options format=, channel_names= and rate=, for samples that do not
 /// describe themselves. `usual` is the default of format=. `channels` is the default of
-/// channel_names=; "" means as many as the format implies. Throws a usage Error made of `lacking`
-/// and `hint` if there is neither format= nor `usual`.
+/// channel_names=; "" means as many as the format implies. Throws a usage Error with the text
+/// `lacking` and the hint `hint` if there is neither format= nor `usual`.
 Format format_from_options(Options& options, const std::string& usual, const std::string& channels,
                            const std::string& lacking, const std::string& hint);
 
@@ -20,7 +20,8 @@ Format format_from_options(Options& options, const std::string& usual, const std
 Format chosen_channels(const Format& format, const std::string& names);
 
 /// The conversion of a stream's samples for a device that plays the same number of channels in
-/// another format. Empty if the types are the same or the numbers of channels differ.
+/// another format. The conversion is empty if the types are the same or the numbers of channels
+/// differ.
 Conversion conversion_to_device(const Format& stream, const Format& device,
                                 const std::string& name);
 

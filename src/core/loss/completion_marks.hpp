@@ -16,7 +16,7 @@ struct Mark {
     std::int64_t ns;
 };
 
-/// Remembers when the samples of the last seconds were complete, and finds the samples that were
+/// Records when the samples of the last seconds were complete, and finds the samples that were
 /// complete at a given time. Allocates nothing. Thread: one.
 class CompletionMarks {
 public:

@@ -26,7 +26,7 @@ public:
         start_ns_ = ns_ = before_ns_ = start_ns;
     }
 
-    /// Sets the highest rate that the device can have had since the start; 0 = unknown.
+    /// Sets the highest rate that the device may have had since the start; 0 = unknown.
     void rate_up_to(double rate) noexcept { rate_ = rate; }
 
     /// Adds the next good block, which ended or arrived at `ns`.
@@ -38,21 +38,21 @@ public:
         came_ += samples;
     }
 
-    /// The earliest time at which a sample of the latest block, or the last sample before it, can
+    /// The earliest time at which a sample of the latest block, or the last sample before it, could
     /// have been produced.
     std::int64_t before_ns() const noexcept { return before_ns_; }
 
     /// An upper bound for the number of samples that were produced from `since_ns` to the end of
-    /// the latest block and are not among the `came` samples that arrived. kUnknown if the rate is
-    /// unknown, or if more samples arrived than it allows, because it then is not the true rate.
-    /// The bound for the whole stream also counts, because it does not depend on the latency of the
-    /// interrupt.
+    /// the latest block and are not among the `came` samples that arrived. Returns kUnknown if the
+    /// rate is unknown, or if more samples arrived than the rate allows, which shows that it is
+    /// wrong. The result is never more than the bound for the whole stream, which does not depend
+    /// on the latency of the interrupt.
     std::uint64_t most(std::int64_t since_ns, std::uint64_t came) const noexcept
     {
         return std::min(missing(start_ns_, came_), missing(since_ns, came));
     }
 
-    /// The same for the whole stream.
+    /// The bound for the whole stream.
     std::uint64_t most_since_start() const noexcept { return missing(start_ns_, came_); }
 
 private:

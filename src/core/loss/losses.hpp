@@ -44,7 +44,8 @@ constexpr void add_totals(GapTotals& sum, const GapTotals& more) noexcept
     sum.lost_max = add_losses(sum.lost_max, more.lost_max);
 }
 
-/// Merges two gaps into one gap that claims no more than both together.
+/// Merges two gaps into one. Its interval spans both intervals, and its bounds are the sums of
+/// their bounds.
 constexpr Gap merged(const Gap& a, const Gap& b) noexcept
 {
     return {std::min(a.offset_min, b.offset_min), std::max(a.offset_max, b.offset_max),

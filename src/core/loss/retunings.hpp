@@ -34,7 +34,7 @@ struct NewRetuning {
 class Retunings {
 public:
     /// Adds the retuning that a block reports, and returns it if no earlier block has reported it.
-    /// If blocks before it were dropped, there can have been other retunings. The interval then
+    /// If blocks before it were dropped, there may have been other retunings. The interval then
     /// starts at the position up to which the last block before them has reported all retunings.
     std::optional<NewRetuning> add(const Block& filled) noexcept
     {
@@ -54,7 +54,7 @@ public:
         known_ = latest.count;
         return NewRetuning{latest, several};
     }
-    /// All retunings before this position have been reported. kUnknown: the source cannot be
+    /// The position before which all retunings have been reported. kUnknown: the source cannot be
     /// retuned.
     std::uint64_t complete_until() const noexcept { return complete_until_; }
 

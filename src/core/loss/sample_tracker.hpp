@@ -22,7 +22,7 @@ public:
     void gap(const Gap& gap);
 
     /// Declares that all losses before this position have been passed to gap(). kUnknown: losses
-    /// are always passed at once.
+    /// are always passed without delay.
     void set_losses_final_before(std::uint64_t position) noexcept
     {
         losses_final_before_ = position;

@@ -54,13 +54,13 @@ private:
 bool sync_reveals_bounces(const Memory& memory) noexcept;
 
 /// Whether every page of the blocks lies within the reach of every DMA, so that no bounce buffer is
-/// needed. A udmabuf pins its pages, so they stay where they are. False if the caller is not
-/// permitted to read the addresses of the pages, which requires CAP_SYS_ADMIN.
+/// needed. A udmabuf pins its pages, so they stay where they are. Returns false if the caller is
+/// not permitted to read the addresses of the pages, which requires CAP_SYS_ADMIN.
 bool is_in_dma_reach(const BlockPool& pool);
-/// The reason, for the route, why the blocks can be handed to a device; "" if the route needs none.
+/// The remark for the route on why the blocks can be handed to a device; "" if none is needed.
 std::string dma_reach_remark(const BlockPool& pool);
 
-/// The text that explains that a device ("the DMA") would get copies of such blocks.
+/// The text that explains that a device ("the DMA") would get copies of bounced blocks.
 std::string bounced_text(const std::string& device);
 
 /// The kinds of memory that a device cannot reach or does not accept, with the reasons.

@@ -47,9 +47,9 @@ inline double samples_in_time(const Format& format) noexcept
 
 /// Decides when a source hands out a block that is not full, and how much of it. The deadline is
 /// the time that the block takes to fill, plus a margin, so that a source that keeps its rate hands
-/// out only full blocks. Before kLongestFillNs, the part is a multiple of kWidestBus, which a
-/// device plays without zeros after it. After kLongestFillNs, the part consists of all samples,
-/// unless the blocks are given to a device. Thread: one.
+/// out only full blocks. Before kLongestFillNs, the source hands out a part whose size is a
+/// multiple of kWidestBus, which a device plays without zeros after it. After kLongestFillNs, the
+/// part consists of all samples, unless the blocks are given to a device. Thread: one.
 class FillDeadline {
 public:
     /// Call before a stream of blocks of `pool`.

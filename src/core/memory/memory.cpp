@@ -146,8 +146,9 @@ Buffers make_heap_buffers(const Memory& memory, const BufferRequest& request)
     return made;
 }
 
-// Used if no huge pages are reserved. The kernel can often form huge pages from small ones, which
-// makes writing them to a disk much cheaper. This must happen before a udmabuf pins the pages.
+// Small pages are used if no huge pages are reserved. The kernel can often form huge pages from
+// small ones, which makes writing them to a disk much cheaper. This must happen before a udmabuf
+// pins the pages.
 void take_small_pages(Buffers& made, std::size_t bytes, const BufferRequest& request)
 {
     const bool form = request.use != CpuUse::none && !request.page_bytes;

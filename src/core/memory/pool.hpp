@@ -57,7 +57,7 @@ public:
         return slots_[index].leases.load(std::memory_order_acquire) != 0;
     }
     const Storage& storage() const noexcept { return storage_; }
-    /// Used for the times of slices. Set before the first take().
+    /// The times of slices are computed from these values. Set them before the first take().
     struct SampleTiming {
         std::size_t sample_bytes = 0; ///< 0: unknown
         double sample_rate = 0;       ///< 0: unknown

@@ -8,7 +8,7 @@
 
 namespace iio_stream::detail {
 
-/// The memory of a pool's buffers, of any kind.
+/// The memory that holds a pool's buffers. It can be of any kind.
 /// Owns: DMABUFs, memfd and mappings, which are unmapped before the files are closed.
 class Storage {
 public:
@@ -22,7 +22,7 @@ public:
     }
     std::span<std::byte> mapping(std::size_t index) const noexcept;
     /// Replaces the mapping of a buffer's range with ordinary pages of the same content if `keep`
-    /// is true, otherwise with a reserved range. Returns false if there is no memory.
+    /// is true, otherwise with a reserved range. Returns false if memory has run out.
     bool detach(std::size_t index, bool keep) const noexcept
     {
         return buffers_.whole.replace(index * stride(), stride(), keep);

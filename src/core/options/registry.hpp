@@ -17,9 +17,9 @@ bool has_own_option(const std::string& scheme, const Option& option);
 
 /// Throws a usage Error if the URI has an option that is neither a common one nor in `own`. `kind`
 /// names the endpoint for the message, such as "a SigMF recording"; "" if its scheme has one kind
-/// of endpoint only. It is called before the endpoint is created, so that a mistyped option is
-/// found before a device is opened: by make_source() and make_sink() or, if Scheme::has_kinds, by
-/// the scheme's factories.
+/// of endpoint only. make_source() and make_sink() call this function before they create the
+/// endpoint, so that a mistyped option is found before a device is opened. If Scheme::has_kinds,
+/// the scheme's factories call it instead.
 void require_options(const Uri& uri, const std::vector<Option>& own, OptionSide side,
                      const std::string& kind = "");
 

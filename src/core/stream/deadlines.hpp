@@ -44,8 +44,8 @@ public:
         return static_cast<int>(ms);
     }
     /// Call when a wait has timed out. If it ends much later than it should, the program was
-    /// stopped or the machine was busy, which can also have delayed the block. The delay then does
-    /// not count, and the same time again is allowed to catch up.
+    /// stopped or the machine was busy, which may also have delayed the block. The delay then does
+    /// not count, and the deadline moves by the same time again, so that the block can still come.
     void end_wait(std::int64_t now_ns) noexcept
     {
         if (const std::int64_t late_ns = now_ns - end_ns_; late_ns > kLateWakeUp)

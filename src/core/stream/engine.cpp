@@ -36,7 +36,7 @@ Engine::Engine(const PipelineConfig& config, std::unique_ptr<Source> source,
       sinks_(std::move(sinks))
 {
     Format paced = source_->format();
-    // Samples that are repeated need room, not a low latency.
+    // Samples that are repeated need large blocks, not a low latency.
     if (paced.sample_rate <= 0 && !repeats())
         paced.sample_rate = pace();
     sizing_ = size_blocks(config_, paced, source_->needs());
@@ -281,7 +281,7 @@ Summary Engine::summary() const
     return summary;
 }
 
-// Called before each stream, while the source thread does not run.
+// Called before each stream, while the source thread is not running.
 void Engine::reset()
 {
     join();

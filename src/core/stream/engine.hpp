@@ -134,7 +134,7 @@ private:
     std::size_t extra_blocks_ = 0; ///< blocks the source may have after the requested ones
     DeliveryQueue deliveries_;
     Deadlines deadlines_;
-    bool source_ready_ = false; ///< take() can have a block: its wait was satisfied
+    bool source_ready_ = false; ///< the source may have a block: its wait was satisfied
     bool sinks_ready_ = false;  ///< a sink's wait was satisfied
     EndReason end_reason_ = EndReason::none;
     Retunings known_retunings_;
@@ -154,7 +154,7 @@ private:
 
     std::int64_t enabled_ns_ = 0;                        ///< when the source was started
     std::atomic<std::int64_t> start_ns_{0}, stop_ns_{0}; ///< 0 = not yet
-    std::atomic<std::int64_t> source_end_ns_{0};         ///< when the source had its last sample
+    std::atomic<std::int64_t> source_end_ns_{0};         ///< time of the source's last sample
     std::string started_;
     CpuTime cpu_;
     /// Shared with threads of the sinks, which can report events after the stream has ended.

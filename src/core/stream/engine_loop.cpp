@@ -22,8 +22,8 @@ constexpr std::size_t kMaxWaits = 16;
 constexpr int kListenerMs = 20;                           ///< between two checks for a peer
 constexpr std::uint64_t kEnough = std::uint64_t{1} << 62; ///< bytes; more than are ever in flight
 
-// The time at which a block was complete, even if `filled` is a slice of it. If the block has no
-// time by CLOCK_MONOTONIC, it is the current time.
+// Returns the time at which a block was complete, even if `filled` is a slice of it. Returns the
+// current time if the block has no CLOCK_MONOTONIC time.
 std::int64_t complete_ns(const Block& filled)
 {
     const Time& time = filled.buffer_time();
@@ -144,7 +144,7 @@ void Engine::accept(Block filled)
     deadlines_.note_move();
     if (const auto added = known_retunings_.add(filled)) {
         add_retuning(retunings_, added->retuning);
-        // The rates that files and programs state do not count when they are played.
+        // When the samples of a file or a program are played, the rate that it states is ignored.
         if (source_->live() && limits_.follow_rate(added->retuning))
             source_->ends_at(limits_.end_position());
     }
@@ -281,7 +281,7 @@ bool Engine::refill()
         std::size_t bytes = block;
         bool is_extra = false;
         if (limits_.wanted() != kUnknown) {
-            // The blocks that the source already has bring at most pending() * block bytes.
+            // The blocks that the source already has yield at most pending() * block bytes.
             const std::uint64_t left = std::min(limits_.left(), kEnough / sample) * sample;
             const std::uint64_t asked = std::uint64_t{source_->pending()} * block;
             if (left <= asked && extra_blocks_ == 0)
@@ -498,8 +498,8 @@ void Engine::try_again(std::int64_t waited_ns, const char* hint)
 }
 
 // Ends the stream if --duration is over. `coming` is the number of samples that the caller delivers
-// next. A stream with a known rate delivers exactly the samples of that time, although the source
-// started before the time of the stream began. It gets a little longer to complete the samples,
+// next. A stream with a known rate delivers exactly the number of samples for that time, although
+// the source started before the time limit did. It gets a little longer to complete the samples,
 // because they exist but are in a block that is not full yet.
 void Engine::check_time(std::int64_t now_ns, std::uint64_t coming)
 {

@@ -25,7 +25,7 @@ private:
     std::uint64_t missed_ = 0;
 };
 
-/// Finds events that show only in counters and states, by a comparison with the previous call.
+/// Finds events that show only in counters and states, by comparing these with the previous call.
 class EventWatch {
 public:
     /// An endpoint's current state and counters.

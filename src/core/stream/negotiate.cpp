@@ -150,7 +150,7 @@ Plan negotiate(const Source& source, const std::string& uri,
     std::string& reason = plan.route.front().reason;
     if (best->preferred)
         add_clause(reason, needs.reason);
-    // If this machine lacks the memory for a way without copies, say so.
+    // If this machine lacks memory that would allow a route without copies, the reason names it.
     if (plan.route.front().copies != 0 && !backend_of(plan.memory).attachable)
         add_clause(reason, unavailable);
     return plan;

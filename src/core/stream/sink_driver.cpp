@@ -159,7 +159,7 @@ void SinkDriver::finish_one() noexcept
         attention->set();
 }
 
-// Sleeps until there is something to do. Returns whether service() is due: because the sink's wait
+// Sleeps until there is something to do. Returns whether service() is due, because the sink's wait
 // was satisfied or the longest sleep has passed.
 bool SinkDriver::sleep()
 {
@@ -213,7 +213,7 @@ void SinkDriver::discard()
     correct_counts();
 }
 
-// Corrects the counts of a failed sink. It can have released more than it stored, or have stored
+// Corrects the counts of a failed sink. It may have released more than it stored, or have stored
 // part of a block.
 void SinkDriver::correct_counts() noexcept
 {

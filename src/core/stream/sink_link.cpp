@@ -227,7 +227,7 @@ bool SinkLink::has_room() noexcept
     if (limit_ == 0 || drop_ || held() < limit_)
         return true;
     state_->room_wanted.store(true, std::memory_order_seq_cst);
-    return held() < limit_; // the sink can have made room before it could see the flag
+    return held() < limit_; // the sink may have made room before it could see the flag
 }
 
 Error SinkLink::overdue() const

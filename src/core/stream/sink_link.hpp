@@ -60,11 +60,11 @@ public:
     bool has_receiver();
 
     bool has_room() noexcept; ///< if false, `attention` is set when there is room
-    /// Lifts the limit of held blocks, because the source needs no more blocks. A sink that drops
+    /// Lifts the limit on held blocks, because the source needs no more blocks. A sink that drops
     /// blocks keeps its limit.
     void lift_limit() noexcept { limit_ = drop_ ? limit_ : 0; }
     bool holds_blocks() const noexcept { return held() != 0; }
-    Error overdue() const; ///< the error of a sink that has not finished a block for too long
+    Error overdue() const; ///< the error of a sink that takes too long to finish a block
     void give(Block filled);
     /// Lets a sink that never blocks take its blocks, and complete them if its wait() was
     /// satisfied. Does nothing if the sink has a worker thread or was not started.
@@ -100,9 +100,9 @@ public:
     }
     std::uint64_t free_space_left() const noexcept { return state_->sink->free_space_left(); }
     LinkState link() const noexcept { return state_->sink->link(); }
-    /// Empty if the worker thread, which owns it, was left behind.
+    /// Returns an empty histogram if the worker thread, which owns it, was left behind.
     Histogram latency() const noexcept { return left_behind_ ? Histogram{} : state_->latency; }
-    /// Empty as well in that case.
+    /// Returns an empty result if the worker thread was left behind.
     SinkResult result() const { return left_behind_ ? SinkResult{} : state_->sink->result(); }
 
 private:

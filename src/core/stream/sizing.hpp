@@ -12,8 +12,8 @@ struct Sizing {
     std::int64_t timeout_ns = 0;
 };
 
-/// Returns the sizes that the user has chosen, after a check, or the defaults. By default, a block
-/// holds about 10 ms (64 KiB to 4 MiB), and the blocks together hold 250 ms (8 to 64 blocks).
+/// Checks and returns the sizes that the user has chosen, or returns the defaults. By default, a
+/// block holds about 10 ms (64 KiB to 4 MiB), and the blocks together hold 250 ms (8 to 64 blocks).
 /// `format` has the rate at which the stream runs. If 64 KiB would take longer than 250 ms to fill,
 /// blocks hold 250 ms of samples instead, so that a stop or a --duration is not off by many
 /// seconds.

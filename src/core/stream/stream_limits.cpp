@@ -94,8 +94,8 @@ bool StreamLimits::follow_rate(const Retuning& retuning) noexcept
     return true;
 }
 
-// A block's time can be late, which makes `due` too low. So, of the blocks that certainly have the
-// new rate, the highest value is right.
+// A block's time can be late, which makes `due` too low. So the highest value from the blocks that
+// certainly have the new rate is right.
 void StreamLimits::follow_block(const Block& filled, std::size_t sample_bytes,
                                 std::int64_t ns) noexcept
 {

@@ -31,7 +31,7 @@ public:
 
     std::uint64_t wanted() const noexcept { return wanted_; }
     std::uint64_t delivered() const noexcept { return delivered_; }
-    /// Samples still to deliver. Very large if the number is unlimited.
+    /// Samples still to deliver. The result is very large if the number is unlimited.
     std::uint64_t left() const noexcept { return wanted_ - delivered_; }
     EndReason by() const noexcept { return by_; } ///< the option that sets wanted()
     /// Whether a time limit has started. end_ns() is its end by the clock (CLOCK_MONOTONIC).
@@ -65,8 +65,8 @@ private:
     EndReason by_ = EndReason::samples;
     std::int64_t duration_ns_ = 0, end_ns_ = 0;
     double pace_ = 0;
-    /// Once the rate has changed: the number of samples from the start to the time limit, kUnknown
-    /// until it is computed. Otherwise empty.
+    /// The number of samples from the start to the time limit. It is empty until the rate changes,
+    /// and then kUnknown until the number is computed.
     std::optional<std::uint64_t> due_;
     std::uint64_t paced_from_ = 0; ///< position from which the rate is certainly pace_
     bool due_holds_ = false;       ///< due_ is from blocks after paced_from_

@@ -8,7 +8,7 @@
 
 namespace iio_stream::detail {
 
-/// For the route of a sink that passes on only samples: notes that the metadata of the recording
+/// Adds a remark to the route of a sink that passes on only samples: the metadata of the recording
 /// are left out.
 inline void note_unsent_metadata(const StreamInfo& stream, std::string& why)
 {

@@ -106,8 +106,8 @@ struct Reader::Impl : detail::UserStream {
         return filled;
     }
 
-    /// If the read already has samples, it returns them, and the next read throws the error that
-    /// ended the stream.
+    /// Takes the next block for read(). If read() already has samples, an error is not thrown: this
+    /// read() returns its samples, and the next one throws the error that ended the stream.
     Next<Block> next_for_read(std::chrono::nanoseconds budget, ReadResult& result)
     {
         try {

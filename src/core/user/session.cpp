@@ -45,9 +45,9 @@ std::unique_ptr<detail::SinkLink> make_sink_link(Uri uri, std::unique_ptr<Sink> 
     return std::make_unique<detail::SinkLink>(std::move(sink), std::move(name), options);
 }
 
-// Opens the endpoints of `config` and creates the engine of their pipeline. A `source` or `sinks`
-// that are given replace the endpoints of `config`, whose addresses are then only names. Throws the
-// Errors of the endpoints, and a usage Error if there is no sink or there are too many.
+// Opens the endpoints of `config` and creates the engine of their pipeline. If `source` or `sinks`
+// are given, they replace the endpoints of `config`, whose addresses are then only names. Throws
+// the Errors of the endpoints, and a usage Error if there is no sink or there are too many.
 std::unique_ptr<detail::Engine> make_engine(const PipelineConfig& config,
                                             std::unique_ptr<Source> source,
                                             std::vector<std::unique_ptr<Sink>> sinks)

@@ -42,7 +42,7 @@ public:
             return item;
         ring_->disarm(true);
         // Makes fd() readable again for items that this call does not take, and permanently after
-        // close(). One more item can have arrived just before close().
+        // close(). One more item may have arrived just before close().
         if (!ring_->arm() || over_.load(std::memory_order_acquire)) {
             ring_->call();
             item = ring_->pop();
