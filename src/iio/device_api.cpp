@@ -34,8 +34,8 @@ struct Device::Impl {
 
 namespace {
 
-// A driver whose values have decimals accepts 20.5; a driver whose values are in hertz refuses 1e6
-// and 1000000.0.
+// Whole numbers get no decimal point and no exponent, because drivers whose values are in hertz
+// refuse 1e6 and 1000000.0. Other drivers accept fractions such as 20.5.
 std::string attribute_text(double value)
 {
     return std::trunc(value) == value && std::abs(value) < 1e18 ? iio::hertz_text(value)

@@ -5,7 +5,7 @@
 
 namespace iio_stream::iio {
 
-/// "iio:DEVICE", a buffer of an IIO device.
+/// The scheme "iio:DEVICE", a buffer of an IIO device.
 Scheme scheme();
 
 } // namespace iio_stream::iio

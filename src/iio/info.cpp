@@ -29,7 +29,7 @@ BufferInfo local_buffer(const Device& device, int index)
     info.remarks = dir.remarks();
     info.alignment = dir.alignment();
     if (is_enabled(device.id(), index)) {
-        // Opening and closing the device can free the blocks of the program that streams.
+        // Opening and closing the device can free the blocks of the program that is streaming.
         info.dmabuf.reset();
         info.dmabuf_reason =
             in_use_text("/dev/" + device.id()) + ", not probed: its buffer is enabled";

@@ -8,13 +8,14 @@
 
 namespace iio_stream::iio {
 
-/// Which channels are I and Q. automatic: those that the channel names or the device's name show;
-/// on: all, in pairs; off: none.
+/// Selects the channels that are I and Q. `automatic` follows the names of the channels and of the
+/// device. `on` takes all channels in pairs. `off` takes none.
 enum class Iq { automatic, on, off };
 
 Iq parse_iq(const std::string& text);
 
-/// I or Q if the id ends with that modifier; a counter if it starts with "count"; otherwise real.
+/// Returns I or Q if the id ends with that modifier, a counter if it starts with "count", and real
+/// otherwise.
 Component component_of(const std::string& id);
 
 /// The number of the I/Q pair or real converter that a channel belongs to. It is 1 for

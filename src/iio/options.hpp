@@ -65,7 +65,7 @@ struct BufferSettings {
     int buffer = 0;
 
     /// Takes the options of the device and the buffer. Throws a usage Error if the address has an
-    /// option that such a device does not have: a remote one has no kLocalOptions.
+    /// option that its device does not have. A remote device does not have kLocalOptions.
     static BufferSettings from(Uri& address, OptionSide side);
 };
 

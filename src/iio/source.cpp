@@ -38,7 +38,7 @@ IioSource::IioSource(const Device& device, const BufferSettings& settings, Optio
         fail_usage(name_ + " is an output (DAC): it can only be streamed to",
                    "as a sink: iio-stream stream SOURCE iio:" + name_);
     const std::string counter = options.take_or_standard(kSourceOptions["counter"]);
-    // The settings may be changed only now that this process holds the device.
+    // The settings must not be changed before this process holds the device.
     format_ = dir_.choose(settings.channels, settings.iq);
     Tuner tuner(device, settings.uri, options.take_or_standard(kDeviceOptions["phy"]),
                 Direction::receive, format_.channels);

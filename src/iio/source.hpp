@@ -85,7 +85,7 @@ private:
     std::size_t block_samples_ = 1;
     std::unique_ptr<Counter> counter_;
     bool dma_ = true;                ///< the device has a DMA buffer
-    std::string dmabuf_refusal_;     ///< why this buffer takes no DMABUFs; empty if it does
+    std::string dmabuf_refusal_;     ///< why this buffer takes no DMABUFs; empty if it takes them
     bool has_blocks_ = false;        ///< the kernel offers blocks of its own instead
     detail::MemoryRefusals refused_; ///< memories whose DMABUFs the buffer does not take
     BufferFile file_;
@@ -93,8 +93,8 @@ private:
     RateWatch rates_;
     OverflowDetector overflow_detector_;
     std::optional<TuningWatch> watch_;
-    bool is_watching_ = false;     ///< for writes by other programs to the settings
-    sys::FdGroup check_requests_;  ///< requests for a check, by register, rates and settings
+    bool is_watching_ = false;     ///< writes to the settings by other programs are noticed
+    sys::FdGroup check_requests_;  ///< readable if register, rates or settings need a check
     std::int64_t register_ns_ = 0; ///< when the register's next check is due
     std::unique_ptr<Capture> capture_;
 };

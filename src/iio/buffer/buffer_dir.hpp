@@ -32,15 +32,15 @@ public:
     /// empty, and lays them out.
     Format choose(const std::string& names, Iq iq) const;
 
-    /// False for the kernel's software FIFO (kfifo), which silently drops samples that it has no
-    /// room for.
+    /// Returns false for the kernel's software FIFO (kfifo), which silently drops samples that it
+    /// has no room for.
     bool is_dma() const;
     /// DMA addresses and lengths must be multiples of this many bytes; 1 if the driver does not
     /// state it.
     std::size_t alignment() const;
     bool is_enabled() const;
-    /// DMA: bytes that can be read from or written to the kernel's own blocks. Software FIFO:
-    /// samples in it.
+    /// With DMA, returns the number of bytes that can be read from or written to the kernel's own
+    /// blocks. With the software FIFO, returns the number of samples in the FIFO.
     std::size_t data_available() const;
     void enable_channels(const Format& format);
     /// Sets the number of scans per block for the hardware. Returns false if the kernel refuses it.
@@ -57,8 +57,8 @@ public:
     /// open, because no other running program can use the buffer then.
     void disable_leftover();
     /// Disables the buffer. Call this in place of disable() if blocks may have been queued while
-    /// the buffer was off: the kernel keeps such blocks and their memory forever unless the buffer
-    /// is enabled once more, so take_back() first enables it.
+    /// the buffer was off. The kernel keeps these blocks and their memory forever unless the buffer
+    /// is enabled once more. take_back() therefore enables it first.
     void take_back() noexcept;
     /// Takes the buffer out of fileio mode by enabling it for a moment with the shortest length. A
     /// start by read() or write() that ran out of memory leaves the buffer in that mode, in which
@@ -86,8 +86,8 @@ private:
     bool whole_ = false; ///< all channels are switched on
     std::int64_t disabled_ns_ = 0;
     std::vector<Channel> elements_;
-    /// File prefixes, such as "in_voltage0_i", first of elements_, then of the elements that cannot
-    /// be parsed.
+    /// File prefixes, such as "in_voltage0_i", first those of elements_, then those of the elements
+    /// that cannot be parsed.
     std::vector<std::string> files_;
     std::vector<std::string> remarks_;
 };
@@ -98,8 +98,8 @@ struct SampleRate {
     std::string file{};
 };
 
-/// Reads the first sampling_frequency attribute of this direction, or of no direction. Skips the
-/// attributes of a DAC's tones (altvoltage), which have separate rates.
+/// Reads the first sampling_frequency attribute for this direction or without a direction. Skips
+/// the attributes of a DAC's tones (altvoltage), which have separate rates.
 SampleRate sample_rate_of(const std::string& device_dir, bool output);
 
 } // namespace iio_stream::iio

@@ -37,9 +37,9 @@ bool has_no_buffer_files(int error, const std::string& device_id, int index)
 }
 
 // FREE and ALLOC act on the buffer's blocks no matter which program uses them, so this process must
-// hold the buffer, and the buffer must be off. A kernel without blocks refuses ALLOC; a buffer
-// without DMA (kfifo) accepts FREE nevertheless. A kernel with blocks but no memory for them makes
-// 0 blocks without an error, or returns ENOMEM.
+// hold the buffer, and the buffer must be off. A kernel without blocks refuses ALLOC. FREE alone
+// proves nothing, because a buffer without DMA (kfifo) accepts it. A kernel with blocks but no
+// memory for them makes 0 blocks without an error, or returns ENOMEM.
 BufferFile::Blocks probe_blocks(int fd)
 {
     constexpr std::size_t kPage = 4096;
@@ -54,8 +54,8 @@ BufferFile::Blocks probe_blocks(int fd)
     return error == 0 || error == ENOMEM ? BufferFile::Blocks::usable : BufferFile::Blocks::none;
 }
 
-// Only kernels with legacy blocks have this parameter. On ADI's kernels it belongs to the first
-// module, in the lab's model of them to the second.
+// Only kernels with legacy blocks have this parameter. It belongs to the first module on ADI's
+// kernels, and to the second module in the lab's model of them.
 bool kernel_may_have_blocks()
 {
     for (const char* module : {"industrialio_buffer_dma", "industrialio_buffer_dmaengine"})

@@ -13,9 +13,10 @@ namespace iio_stream::iio {
 /// (sys::interrupt_count); "" if unknown.
 std::string dma_controller_of(const std::string& device_id);
 
-/// Why the DMA behind a buffer uses, or might use, copies of these blocks that are not kept in sync
-/// (core/memory/bounce.hpp); "" if it uses the blocks themselves, or if ATTACH will report the
-/// reason. Call it while nothing is attached and the device is off. Overwrites the blocks.
+/// Returns why the DMA behind a buffer uses, or might use, copies of these blocks that are not kept
+/// in sync (core/memory/bounce.hpp). Returns "" if it uses the blocks themselves, or if ATTACH will
+/// report the reason. Call it while nothing is attached and the device is off. Overwrites the
+/// blocks.
 std::string why_not_reached(BufferDir& dir, int buffer_fd, const BlockPool& pool);
 
 } // namespace iio_stream::iio

@@ -14,7 +14,7 @@ namespace iio_stream::iio {
 
 namespace {
 
-/// How long the kernel gets to find memory for descriptors: the first pause and the last.
+/// The first and the last pause during which the kernel can find memory for descriptors.
 constexpr std::int64_t kFirstPauseNs = 10'000'000, kLastPauseNs = 160'000'000;
 
 // Why ENQUEUE failed, for errnos with misleading texts.
@@ -103,8 +103,8 @@ DmabufQueue::Put DmabufQueue::enqueue(std::size_t index, std::size_t bytes, bool
 }
 
 // Switching on makes the DMA driver allocate its descriptors, without waiting for memory. If the
-// device is not coherent, they come from a pool (128 KiB for each GiB of memory) that grows by
-// itself only after it has run low, which is too late for the first stream after boot.
+// device is not coherent, they come from a pool of 128 KiB for each GiB of memory. The pool grows
+// by itself only after it has run low, which is too late for the first stream after boot.
 unsigned DmabufQueue::switch_on(BufferDir& dir)
 {
     on_ns_ = sys::monotonic_ns();
@@ -207,7 +207,7 @@ std::optional<Completion> DmabufQueue::take()
         }
     } else if (fence.status < 0) {
         done.error = -fence.status;
-        // IIO ends the blocks of a buffer that is disabled, aborted or unplugged with EINTR.
+        // IIO ends blocks with EINTR when their buffer is disabled, aborted or unplugged.
         done.state = done.error == EINTR ? Completion::State::cancelled : Completion::State::failed;
     }
     if (last_end_ns_ != 0 && done.ns > last_end_ns_)

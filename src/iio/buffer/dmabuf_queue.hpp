@@ -50,11 +50,11 @@ public:
 
     /// Attaches all blocks of the pool to the IIO buffer, which must be off. Returns false, with
     /// the errno in `error`, if the kernel or driver does not accept them; blocks that are already
-    /// attached are detached again. Throws EBUSY if another program streams from the buffer by
+    /// attached are detached again. Throws EBUSY if another program is streaming from the buffer by
     /// read() or write().
     bool attach(BufferDir& dir, const BlockPool& pool, int& error);
-    /// Detaches all blocks, and forgets those in flight. The buffer must be off or gone. The pool
-    /// need not exist any more.
+    /// Detaches all blocks, and removes those in flight from the queue. The buffer must be off or
+    /// gone. The pool need not exist any more.
     void detach() noexcept;
 
     enum class Put { queued, stuck };
@@ -64,33 +64,34 @@ public:
     Put enqueue(std::size_t index, std::size_t bytes, bool cyclic = false);
 
     /// Switches the device on. If the DMA driver then has no memory for some queued blocks,
-    /// switches the device off and, after a pause, on again with all blocks; tries this a few
-    /// times. Returns the number of retries.
+    /// switches the device off, pauses, and switches it on again with all blocks. Retries this a
+    /// few times. Returns the number of retries.
     unsigned switch_on(BufferDir& dir);
-    /// The time just before the device was last switched on. The time after the call can be much
-    /// later: the device is already running while the kernel processes the rest of the queue and
-    /// prints a line on the console for each block that it refuses.
+    /// The time just before the device was last switched on. switch_on() can return much later. The
+    /// device is already running while the kernel processes the rest of the queue and prints a line
+    /// on the console for each block that it refuses.
     std::int64_t on_ns() const noexcept { return on_ns_; }
     /// Reattaches all blocks, and queues the same blocks as before in the same order. Cyclic blocks
     /// stay cyclic only if `cyclic` is set. The buffer must be off.
     void renew(bool cyclic);
 
-    /// Returns the next completed block. After wait_fd() has become readable, returns as many
-    /// blocks as it promised, and then nullopt without a system call until the next wait_fd().
+    /// Returns the next completed block. Once the file of wait_fd() is readable, returns the blocks
+    /// whose completion it signals. After them, returns nullopt without a system call until the
+    /// next wait_fd().
     std::optional<Completion> take();
-    /// A file that is readable when one or several blocks are complete; -1 = none is in flight. If
+    /// A file that is readable when one or more blocks are complete; -1 = none is in flight. If
     /// blocks end more often than once per kCoalesceNs, the file becomes readable for several
     /// together, up to half of the queue. One wake-up then serves many blocks, like interrupt
     /// coalescing in network cards.
     int wait_fd() noexcept;
     std::size_t pending() const noexcept { return queue_.size(); }
-    /// Whether the device still works on the last block.
+    /// Whether the device is still working on the last block.
     bool is_busy();
-    /// How the n-th block in flight has ended: see FenceInfo::status.
+    /// Returns the FenceInfo::status of the n-th block in flight.
     int status(std::size_t n) const;
     /// A file that is readable when the last block is complete; -1 = none is in flight.
     int last_fd() const noexcept;
-    /// Forgets all blocks in flight but the first. The others must have ended.
+    /// Removes all blocks in flight but the first from the queue. The others must have ended.
     void keep_first();
 
 private:
@@ -115,7 +116,7 @@ private:
     std::int64_t last_end_ns_ = 0; ///< when the block before the front one ended
     std::int64_t on_ns_ = 0;
     std::int64_t interval_ns_ = kCoalesceNs; ///< between the ends of two blocks, smoothed
-    std::size_t promised_ = 0;               ///< blocks that wait_fd() promised
+    std::size_t promised_ = 0;               ///< blocks complete when wait_fd() is readable
 };
 
 } // namespace iio_stream::iio

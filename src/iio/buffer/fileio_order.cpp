@@ -51,7 +51,7 @@ public:
     {
         begin(block_size);
         bool taken = false;
-        // poll() reports ready all the time.
+        // poll() always reports that data is ready.
         while (!(taken = take()) && sys::monotonic_ns() < deadline_)
             (void)sys::wait_for(-1, 0, sys::monotonic_ns() + 1'000'000);
         dir_.disable();
@@ -94,7 +94,7 @@ bool ensure_read_order(BufferDir& dir, const BufferFile& file, const Format& for
         if (index == Index::first || index == Index::second)
             return probe.take_one(bytes);
         if (index == Index::no_data && ++without_data == kTriesWithoutData)
-            return false; // the stream's own deadline will report it
+            return false; // the stream will run into its own deadline
         block_size = std::min(4 * block_size, kMaxKernelBlock);
     }
     return false;

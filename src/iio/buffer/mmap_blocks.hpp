@@ -38,14 +38,13 @@ public:
     ~MmapBlocks() { release(); }
 
     /// Frees the existing blocks and allocates up to `count` blocks of `bytes` bytes in a buffer
-    /// that is off. Returns the number of blocks that the kernel made; if it is smaller, `why`
-    /// gives the reason. Throws an Error if the kernel has blocks but cannot make any in its
-    /// present state.
+    /// that is off. Returns the number of blocks that the kernel made; if it is smaller than
+    /// `count`, `why` gives the reason. Throws an Error if the kernel has blocks but cannot make
+    /// any in its present state.
     std::size_t allocate(std::size_t bytes, std::size_t count, std::string& why);
-    /// Like allocate(), but if the kernel has no memory for `fewest` blocks of `bytes` bytes, it
-    /// halves the size, in multiples of `unit`, until it has: many small blocks bridge a delay
-    /// better than a few large ones. Returns false, with nothing allocated, if that does not help
-    /// either.
+    /// Like allocate(), but halves `bytes`, in multiples of `unit`, until the kernel has memory for
+    /// `fewest` blocks. Many small blocks bridge a delay better than a few large ones. Returns
+    /// false, with nothing allocated, if no size succeeds.
     bool allocate_at_least(std::size_t fewest, std::size_t bytes, std::size_t count,
                            std::size_t unit, std::string& why);
     /// Maps block `index`, over the address range at `place` unless that is null. A mapping at a
@@ -70,7 +69,7 @@ public:
     std::optional<Done> dequeue();
     /// Number of blocks that the device has, or has finished but dequeue() has not returned yet.
     std::size_t pending() const noexcept { return in_device_.size() + done_.size(); }
-    /// Whether dequeue() returns a block at once.
+    /// Whether dequeue() will return a block immediately.
     bool ready() const noexcept { return !done_.empty(); }
     /// Takes back all blocks after the buffer was disabled, so that none is in flight.
     void drain() noexcept;

@@ -24,8 +24,8 @@ constexpr unsigned kLatestMajor = 0xff;
 /// In ADI's kernels, this offset selects the core instead of the chip behind it.
 constexpr unsigned kAdiConverterCore = 0x80000000;
 constexpr unsigned kKnownBits = 0x7;
-/// In nanoseconds. An access that takes less than kFastAccess or more than kSlowAccess is not
-/// measured again.
+/// Limits in nanoseconds: an access that takes less than kFastAccess or more than kSlowAccess is
+/// not measured again.
 constexpr std::int64_t kFastAccess = 20'000, kSlowAccess = 5'000'000;
 
 std::string hex(unsigned value)

@@ -45,7 +45,7 @@ public:
     /// Runs `task` while the device continues.
     virtual void run_meanwhile(const std::function<void()>& task) = 0;
     const SourceStats& stats() const noexcept { return stats_; }
-    /// For the route, after the stream.
+    /// Facts about this hop that became known during the stream, for the route.
     const std::string& remark() const noexcept { return remark_; }
 
 protected:

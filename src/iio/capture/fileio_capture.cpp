@@ -25,8 +25,8 @@ constexpr std::size_t kDropBytes = 1 << 14;
 constexpr double kWakeUpSeconds = 0.01; ///< interval at which a software FIFO is read
 /// The real rate may exceed the stated rate by one part in this many.
 constexpr std::int64_t kRateExcess = 64;
-/// Even on a busy machine, a full block does not wait longer than this while it is the other
-/// block's turn: the time of kBlocksOutOfTurn blocks plus kLongestOutOfTurn nanoseconds.
+/// While it is the other block's turn, a full block waits for at most the duration of
+/// kBlocksOutOfTurn blocks plus kLongestOutOfTurn nanoseconds, even on a busy machine.
 constexpr std::int64_t kBlocksOutOfTurn = 4, kLongestOutOfTurn = 3'000'000'000;
 
 /// Captures by read(): the kernel fills two blocks of its own in turn and copies from them.
@@ -69,7 +69,7 @@ private:
     detail::FillDeadline deadline_;
     bool dma_ = true;
     bool order_known_ = true; ///< the kernel returns the blocks in sample order
-    /// The time since which the kernel has had a full block that read() does not return; 0 = it has
+    /// When the kernel was first seen with a full block that read() does not return; 0 = it has
     /// none.
     std::int64_t withheld_ns_ = 0;
     std::int64_t started_ns_ = 0;
@@ -82,7 +82,7 @@ bool FileioCapture::prepare(BlockPool& pool, std::string&)
     // On a kernel with legacy blocks, read() is dangerous and is called no more than necessary.
     order_known_ = context_.file.blocks() == BufferFile::Blocks::none;
     dma_ = context_.dir.is_dma();
-    if (context_.file.dmabuf_refusal() == 0) { // these kernels have the bug; older ones do not
+    if (context_.file.dmabuf_refusal() == 0) { // older kernels read their blocks in order
         const double per_second =
             context_.format.sample_rate * static_cast<double>(context_.format.sample_bytes);
         const auto probe_size = std::clamp<std::size_t>(static_cast<std::size_t>(per_second * 0.02),
@@ -91,7 +91,7 @@ bool FileioCapture::prepare(BlockPool& pool, std::string&)
     }
     // The kernel halves the length, so its blocks are as large as ours if it can allocate them. A
     // kernel with legacy blocks may use a single block of the whole length for read(), and does not
-    // report an error if it cannot allocate it.
+    // report an error if the allocation fails.
     kernel_block_ = block_for_read(pool.block_size());
     if (dma_)
         (void)context_.dir.set_length(2 * (kernel_block_ / context_.format.sample_bytes));
@@ -241,8 +241,8 @@ Block FileioCapture::deliver()
     return filled;
 }
 
-// If a block could be read at once, it was full when the previous block was returned, and the
-// device may have had no block until then. The device got this block when the block before the
+// If a block could be read without waiting, it was full when the previous block was returned, and
+// the device may have had no block until then. The device got this block when the block before the
 // previous one was returned, so it was not full before that. At the start the device has both
 // blocks and an empty FIFO, so the blocks take their normal time to fill.
 void FileioCapture::check_for_starvation(std::int64_t now)
@@ -293,8 +293,8 @@ std::int64_t FileioCapture::fill_ns() const noexcept
 }
 
 // If the buffer is enabled for fileio right after another program's DMABUFs were detached, it can
-// stay in DMABUF mode, in which no data arrives: a work queue in the kernel releases the DMABUFs
-// later. The stream is therefore started once more.
+// stay in DMABUF mode, in which no data arrives. The reason is that a work queue in the kernel
+// releases the DMABUFs later. The stream is therefore started once more.
 bool FileioCapture::on_timeout()
 {
     if (!context_.dir.is_enabled())

@@ -25,9 +25,9 @@ constexpr std::size_t kMostEmpty = 4;
 /// The size of kernel blocks is not reduced below this.
 constexpr std::size_t kLeastKernelBlock = 4096;
 constexpr std::int64_t kDisablingNs = 100'000'000;
-/// Written to the start of a block before the device gets it for the first time. Some kernels
-/// report a block that is larger than the DMA's longest transfer as full without having written to
-/// it.
+/// A marker at the start of a block, written before the device gets the block for the first time.
+/// Some kernels report a block that is larger than the DMA's longest transfer as full although the
+/// device has not written to it.
 constexpr std::uint64_t kUnwritten = 0x7a1d'c35e'9b60'f284;
 
 /// The common part of both ways of capturing into the kernel's own blocks: order, times, and
@@ -50,8 +50,8 @@ protected:
         return context_.tracker.position() + filled_ / context_.format.sample_bytes + count;
     }
     /// Notes that the device has finished a block, and returns the number of bytes of its whole
-    /// samples. The stream gets all of them, even if it needs fewer: an earlier block may have been
-    /// shorter than planned, and the engine cuts off the rest.
+    /// samples. The stream gets all of them, even if it needs fewer, because an earlier block may
+    /// have been shorter than planned. The engine cuts off the rest.
     std::size_t note_finished(const MmapBlocks::Done& done);
     /// Sets the number and the time of a block of the stream. Its last samples arrived with `done`.
     BlockInfo describe(std::span<const std::byte> samples, const MmapBlocks::Done& done);
@@ -322,8 +322,8 @@ void InPlaceCapture::give_back(const MmapBlocks::Done&)
     submit(std::move(flight.block), flight.bytes);
 }
 
-/// Copies the kernel's blocks into the blocks of the pool, which a disk or another device can use,
-/// and gives them back to the device at once.
+/// Copies the kernel's blocks into the blocks of the pool, which a disk or another device can use.
+/// Gives each kernel block back to the device immediately.
 class CopyingCapture final : public MmapCapture {
 public:
     using MmapCapture::MmapCapture;

@@ -17,7 +17,7 @@ struct AttributePath {
     static AttributePath parse(const std::string& path, const ContextPtr& context);
 };
 
-/// The number that a value starts with; a unit may follow. nullopt if there is none.
+/// Returns the number that a value starts with; nullopt if there is no number. A unit may follow.
 std::optional<double> number_in_value(const std::string& value);
 
 /// The words of a list of values; empty for a range.

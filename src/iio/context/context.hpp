@@ -52,7 +52,7 @@ protected:
     std::vector<DeviceNode> devices_;
 };
 
-/// Shared by all devices that were found in the context.
+/// A context, shared by all devices that were found in it.
 using ContextPtr = std::shared_ptr<const Context>;
 
 /// An attribute of a device or of one of its channels.

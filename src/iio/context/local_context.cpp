@@ -271,7 +271,7 @@ void Draft::distribute()
     std::erase_if(others_, [&](const std::string& file) {
         return share(file, Bond::named) || share(file, Bond::shared);
     });
-    // Such a file belongs to the only channel of its type: "in_temp_raw".
+    // A file that is left belongs to the only channel of its type, such as "in_temp_raw".
     std::erase_if(others_, [&](const std::string& file) {
         const FileName name(file);
         if (name.begin == 0)

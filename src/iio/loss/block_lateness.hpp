@@ -13,8 +13,8 @@ namespace iio_stream::iio {
 /// Finds losses that are so long that a counter repeats and does not show them. It uses the times
 /// at which blocks end: after such a loss, every block ends later than the number of samples
 /// implies. An interrupt can be late, so only the least late block of each second counts. The
-/// clocks of device and CPU differ, so the growth of the lateness from second to second is compared
-/// with earlier growths. Thread: one.
+/// clocks of device and CPU differ, so the increase in lateness from second to second is compared
+/// with earlier increases. Thread: one.
 class BlockLateness {
 public:
     /// `rate`: samples per second, 0 = unknown. `turn`: samples after which the counter repeats; 0
@@ -28,7 +28,7 @@ public:
     /// Returns a possible loss of one turn or more, or nullopt.
     std::optional<Gap> block(std::int64_t ns, std::uint64_t position, std::uint64_t index) noexcept;
 
-    /// Forgets all earlier times. Call it when later times can no longer be compared with them.
+    /// Discards all earlier times. Call it when later times can no longer be compared with them.
     void forget() noexcept;
 
 private:
@@ -49,7 +49,7 @@ private:
     bool begun_ = false;
     Second now_;
     std::optional<Second> before_;
-    std::array<std::int64_t, kGrowths> growths_{}; ///< growths of the lateness per second
+    std::array<std::int64_t, kGrowths> growths_{}; ///< increases in lateness per second
     std::size_t growth_count_ = 0;
 };
 

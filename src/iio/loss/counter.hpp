@@ -18,9 +18,9 @@
 namespace iio_stream::iio {
 
 /// Detects losses exactly, from a counter that the device puts into its data (option counter=).
-/// A counter with few bits does not show a loss of exactly as many samples as it takes to repeat.
-/// For such losses other evidence counts as well: the queue, the overflow register and the times of
-/// the blocks. Thread: one.
+/// A counter with few bits soon repeats, and does not show a loss of exactly a multiple of its
+/// period. For such losses other evidence counts as well: the queue, the overflow register and the
+/// times of the blocks. Thread: one.
 class Counter {
 public:
     /// Makes a counter from "channel:NAME" or "header:BYTES/EVERY"; returns null for "none". Throws
@@ -99,7 +99,7 @@ private:
 
 /// A channel that counts samples. The class examines the first and last sample of a block, and
 /// others only if these two do not match. A counter of n bits gives a loss only modulo 2^n; the
-/// clock limits how often it can have wrapped. A counter that steps back has restarted.
+/// clock limits how many times it can have wrapped. A counter that steps back has restarted.
 class ChannelCounter final : public Counter {
 public:
     ChannelCounter(const Format& format, const std::string& channel);
@@ -119,7 +119,7 @@ private:
     std::uint64_t mask_;
     std::uint64_t next_ = 0;  ///< the value expected next
     std::uint64_t count_ = 0; ///< samples in the block
-    /// Most samples lost in and just before the block, if computed.
+    /// Upper bound of the samples lost in and just before the block, if computed.
     std::optional<std::uint64_t> most_;
     bool started_ = false;
 };

@@ -105,8 +105,9 @@ void HeaderCounter::found(std::uint64_t place, std::uint64_t value) noexcept
     in_step_ = true;
 }
 
-// Header values repeat after 2^n / gcd(step, 2^n) headers, so a loss of a multiple of this many
-// samples leaves no trace. 0 = more samples than any loss has.
+// Returns the number of samples after which the header values repeat. They repeat after 2^n /
+// gcd(step, 2^n) headers, so a loss of a multiple of that length leaves no trace. Returns 0 if no
+// loss can be that long, or if the step is not known yet.
 std::uint64_t HeaderCounter::turn() const noexcept
 {
     if (mask_ == ~std::uint64_t{0} || step_ == 0)
@@ -117,7 +118,7 @@ std::uint64_t HeaderCounter::turn() const noexcept
     return headers * every_ % sample_bytes_ == 0 ? headers * every_ / sample_bytes_ : 1;
 }
 
-// A gap between the last good header and the sample at `place`, of unknown size.
+// A gap of unknown size between the last good header and the sample at `place`.
 Gap HeaderCounter::gap_until(std::uint64_t place) noexcept
 {
     const std::uint64_t after = (last_ + bytes_ + sample_bytes_ - 1) / sample_bytes_;

@@ -8,10 +8,10 @@
 namespace iio_stream::iio {
 
 /// A little-endian counter at the start of every EVERY bytes that the device produces. It grows by
-/// the same step each time; the first three headers reveal the step (frames, words, samples,
-/// bytes). Samples that are lost between two headers shift the later one. Its value and place give
-/// the number of lost samples, apart from full turns of the counter, which the clock limits. The
-/// loss lies between the two headers.
+/// the same step each time. The step depends on whether the device counts frames, words, samples or
+/// bytes, and the first three headers reveal it. Samples that are lost between two headers shift
+/// the later one. Its value and place give the number of lost samples, apart from full turns of the
+/// counter, which the clock limits. The loss lies between the two headers.
 class HeaderCounter final : public Counter {
 public:
     /// `text`: BYTES/EVERY. Only the first eight bytes of a longer header count.

@@ -19,7 +19,7 @@ constexpr std::int64_t kRateSlack = 64;
 constexpr std::int64_t kLongestHold = 50'000'000;
 /// A register that takes longer to read is behind a slow bus.
 constexpr std::int64_t kSlowRegister = 2'000'000;
-/// The longest time that a read of the register may take on the thread that moves blocks: the
+/// The longest time that a read of the register may take on the thread that moves blocks. It is the
 /// duration of a block divided by kBlockShare, or kFastRegister nanoseconds if the duration is not
 /// known.
 constexpr std::int64_t kBlockShare = 8;
@@ -103,7 +103,7 @@ void OverflowDetector::clear()
         // This read does not clear the bit: from here on, only try_read() may do that.
         set_while_idle_ = overflow_register_->is_set(StatusRegister::Bit::overflow);
     } catch (const Error&) {
-        // try_read() will fail as well, and notes the failure.
+        // try_read() will fail as well and will note the failure.
     }
 }
 
@@ -427,9 +427,9 @@ Gap OverflowDetector::gap_of(const Starvation& s)
             s.confirmed ? Evidence::overflow_bit : Evidence::starvation};
 }
 
-// The gap of a reading without regard to starvations: the loss can lie anywhere between the samples
-// that were complete at the previous read and the samples that had been produced when the bit was
-// found set.
+// Returns the gap of a reading without regard to starvations. The loss can lie anywhere between the
+// samples that were complete at the previous read and the samples that had been produced when the
+// bit was found set.
 Gap OverflowDetector::gap_of(const RegisterReading& reading) const
 {
     const detail::Mark first = marks_.at(reading.since_ns).value_or(detail::Mark{0, 0});
@@ -443,8 +443,8 @@ Gap OverflowDetector::gap_of(const RegisterReading& reading) const
 }
 
 // Whether a set bit means a loss before the end of the stream. It does if the whole gap is before
-// the end, or if the bit was read before the last sample was produced, or before the end of a pause
-// that a block followed.
+// the end. It also does if the bit was read before the last sample was produced, or before the end
+// of a pause that a block followed.
 bool OverflowDetector::is_before_end(const RegisterReading& reading, const Gap& place) const
 {
     if (end_ == kUnknown || place.offset_max < end_)

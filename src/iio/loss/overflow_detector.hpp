@@ -63,8 +63,8 @@ public:
     /// Clears a bit that was set before this stream. Call it before the start, while the device is
     /// off.
     void clear();
-    /// Call after the device has been switched on, which began at `before_ns`. The first check()
-    /// must follow at once.
+    /// Call after the device has been switched on. `before_ns` is a time just before that. The
+    /// first check() must follow immediately.
     void started(std::int64_t before_ns);
 
     /// Restarts the detector after the device was switched off before its first block. Calls
@@ -94,8 +94,8 @@ public:
     void completed(std::uint64_t position, std::int64_t ns, std::int64_t not_before_ns,
                    std::int64_t known_ns);
     /// Passes decided gaps to the tracker. Returns false if the caller should wait because of a
-    /// starvation, until wait_until_ns() at most: the register is being read, and fd() becomes
-    /// readable when the reading is available.
+    /// starvation, until wait_until_ns() at the latest. The register is then being read, and fd()
+    /// becomes readable when the reading is available.
     bool report(detail::SampleTracker& tracker, std::int64_t now_ns);
     int fd() const noexcept { return reading_ready_.fd(); }
     std::int64_t wait_until_ns() const noexcept { return wait_until_ns_; }

@@ -27,7 +27,7 @@ public:
     /// the stream has no rate, or the attribute cannot be read now.
     double highest() noexcept;
     /// The same, from a reading that is up to kFresh nanoseconds old at `now_ns`, because a read
-    /// from sysfs costs as much as a block of 64 KiB.
+    /// from sysfs takes as long as processing a block of 64 KiB.
     double highest_lately(std::int64_t now_ns) noexcept;
     static constexpr std::int64_t kFresh = 10'000'000;
     /// The number of readings that found a different rate from the previous reading, and the rate
@@ -35,10 +35,10 @@ public:
     unsigned changes() const noexcept { return changes_; }
     double latest() const noexcept { return latest_; }
 
-    /// Reads the rate if a file in the watched folders was written. A rate that rises and falls
-    /// again counts if it lasts until this call.
+    /// Reads the rate if a file in the watched folders was written. A temporary rise of the rate
+    /// counts if it lasts until this call.
     void read_if_written() noexcept;
-    /// Readable when read_if_written() is due.
+    /// A file that is readable when read_if_written() is due.
     int written_fd() const noexcept { return written_.fd(); }
 
 private:

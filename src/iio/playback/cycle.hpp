@@ -39,7 +39,7 @@ public:
 
     /// Notes that `bytes` more bytes have been played.
     void played(std::size_t bytes) noexcept;
-    /// How often all samples have been played again after the first time.
+    /// How many times all samples have been repeated after the first time.
     std::uint64_t repeats() const noexcept { return rounds_ == 0 ? 0 : rounds_ - 1; }
     /// Number of leases that have not been played yet.
     std::size_t waiting() const noexcept { return leases_.size() - heard_; }

@@ -200,7 +200,7 @@ void DmabufCycle::drain()
         pollfd fds[] = {{queue_.wait_fd(), POLLIN, 0}, {cancel_, POLLIN, 0}};
         (void)::poll(fds, 2, 50);
         if (fds[1].revents != 0)
-            return; // the canceller reports
+            return; // the canceller reports the reason
         service();
     }
 }

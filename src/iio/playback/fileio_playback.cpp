@@ -186,7 +186,7 @@ void FileioPlayback::drain()
             deadline = sys::after(timeout_ns_);
         }
         if (sys::wait_for(cancel_, POLLIN, sys::after(2'000'000)))
-            return; // the wait was cancelled, and the canceller reports
+            return; // the wait was cancelled, and the canceller reports the reason
     }
 }
 

@@ -65,8 +65,8 @@ private:
     std::vector<std::size_t> free_; ///< blocks that the device does not have
     std::size_t align_ = 1;
     std::int64_t submitted_ns_ = 0;
-    /// Number of bytes at the start of the block free_.back() that are too few for the device's
-    /// bus. The next samples are appended to them.
+    /// Number of bytes at the start of the block free_.back(), less than the width of the device's
+    /// bus. The next samples are appended to these bytes.
     std::size_t carried_ = 0;
     bool repeating_ = false;   ///< repeats in software
     std::size_t next_ = 0;     ///< index of the cycle's current lease
@@ -124,7 +124,7 @@ void MmapPlayback::submit(Block filled)
     ++(carried_ != 0 ? carried_ends_ : ends_[last_]);
 }
 
-// A rest that is smaller than the width of the device's bus waits for the samples that follow.
+// A remainder that is smaller than the width of the device's bus is kept until more samples follow.
 void MmapPlayback::play(std::span<const std::byte> samples)
 {
     while (!samples.empty()) {

@@ -14,7 +14,7 @@ namespace iio_stream::iio {
 /// software.
 enum class Cyclic { off, on, hardware, software };
 
-/// PlaybackStats while they are counted; read on any thread.
+/// The counters behind PlaybackStats. Any thread may read them during playback.
 struct PlaybackCounts {
     std::atomic<Repeating> repeating{Repeating::no};
     /// Start and end of the repetition by hardware; 0 = not yet.

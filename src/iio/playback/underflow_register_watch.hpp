@@ -24,8 +24,8 @@ public:
     UnderflowRegisterWatch(const UnderflowRegisterWatch&) = delete;
     ~UnderflowRegisterWatch();
 
-    /// Requests a read of the bit at once, because the device will soon have nothing left to play,
-    /// which also sets the bit. Thread: any.
+    /// Requests an immediate read of the bit, because the device will soon have nothing left to
+    /// play, which also sets the bit. Thread: any.
     void request_read() noexcept { read_requested_.set(); }
 
 private:

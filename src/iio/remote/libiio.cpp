@@ -28,7 +28,7 @@ void* load()
     void* library = ::dlopen(kLibiio, RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
         const char* said = ::dlerror();
-        const std::string why = said == nullptr ? "" : said; // a copy: the next dlopen() frees it
+        const std::string why = said == nullptr ? "" : said; // dlopen() will free `said`
         throw Error(Fault::device, ENOENT, "load", "libiio", why, how_to_get_libiio());
     }
     return library;

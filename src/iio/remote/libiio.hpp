@@ -27,7 +27,7 @@ struct DataFormat {
 /// The functions of libiio, without the prefix iio_. tests/unit/iio/test_libiio.cpp compares them
 /// with <iio.h>.
 struct Libiio {
-    /// Loads libiio.so.0 at the first call. Throws a device Error whose hint names the package to
+    /// Loads libiio.so.0 on the first call. Throws a device Error whose hint names the package to
     /// install.
     static const Libiio& get();
     /// Returns a function of libiio or of a library that it is linked with; null if there is none.

@@ -24,7 +24,7 @@ public:
     RemoteBuffer(const RemoteBuffer&) = delete;
     ~RemoteBuffer();
 
-    /// Waits for the next samples; returns their number of bytes, or -errno.
+    /// Waits for the next samples; returns their size in bytes, or -errno.
     std::ptrdiff_t refill() noexcept;
     /// Sends the first `bytes` of data(); returns 0 or an errno.
     int push(std::size_t bytes) noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Facts from ADI's drivers (ad9361.c, ad9371.c, adrv9002.c, ad9081.c, ad9172.c, ad9162.c) and from
-// contexts of boards; docs/boards.md shows the result.
+// The facts in this file come from ADI's drivers (ad9361.c, ad9371.c, adrv9002.c, ad9081.c,
+// ad9172.c, ad9162.c) and from the contexts of boards. docs/boards.md shows the result.
 #include "iio/tuning/front_end.hpp"
 
 #include "core/base/text.hpp"

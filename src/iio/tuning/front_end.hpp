@@ -62,7 +62,7 @@ private:
     std::vector<unsigned> converters_; ///< I/Q pairs or real converters the channels belong to
     std::vector<Device> phys_; ///< front ends by name; several chips can share one converter
     bool observes_ = false;
-    unsigned first_ = 0; ///< the front end's number of the first converter
+    unsigned first_ = 0; ///< number of the first converter on the front end
 };
 
 /// Whether `name` is the name of a front end, such as "ad9361-phy" or "ad9361-phy-B".
@@ -75,8 +75,9 @@ std::string stem_of(const std::string& phy);
 bool has_word(const std::string& text, const std::string& word);
 
 /// Whether a front end such as "ad9361-phy-B" belongs to a converter such as "cf-ad9361-A". It does
-/// if the front end's name before "-phy" is a word of the converter's label, or a word of the
-/// converter's name whose other words are all words that converter cores use.
+/// if the front end's name before "-phy" is a word of the converter's label. It also does if that
+/// part is a word of the converter's name, and all other words of that name are ones that converter
+/// cores use.
 bool belongs_by_name(const std::string& phy, const std::string& converter,
                      const std::string& label);
 

@@ -80,8 +80,8 @@ void Tuner::set_text(const std::string& option, const TuningTarget& place, const
         remark(option, value, place, made);
 }
 
-// While the gain is under automatic control, the driver refuses a new gain or overwrites it at
-// once.
+// While the gain is under automatic control, the driver refuses a new gain or overwrites it
+// immediately.
 void Tuner::choose_manual_gain(const TuningTarget& gain)
 {
     for (TuningTarget mode : front_.places("agc")) {

@@ -11,9 +11,9 @@
 
 namespace iio_stream::iio {
 
-/// Applies a URI's options to the front end, or to the converter itself if it has no separate one:
-/// frequency=, agc=, gain=, bandwidth=, rate= and antenna= for the chosen channels, and
-/// attr.[DEVICE/][CHANNEL/]NAME=VALUE unchanged. Every setting is read back.
+/// Applies a URI's options to the front end, or to the converter itself if it has no separate one.
+/// The options frequency=, agc=, gain=, bandwidth=, rate= and antenna= apply to the chosen
+/// channels. attr.[DEVICE/][CHANNEL/]NAME=VALUE is written unchanged. Every setting is read back.
 class Tuner {
 public:
     /// `phy` is "auto" or the name of the front end.

@@ -13,7 +13,8 @@ namespace iio_stream::iio {
 struct TuningTarget {
     Device device;
     std::string channel, attribute; ///< "in_voltage0", "hardwaregain"
-    /// If two oscillators make up a frequency: the second one, whose frequency is added.
+    /// The second of two oscillators that make up a frequency by addition; empty if there is only
+    /// one.
     std::string added_channel, added_attribute;
 
     std::string text() const; ///< "ad9361-phy/in_voltage0/hardwaregain"

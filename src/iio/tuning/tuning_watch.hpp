@@ -14,12 +14,12 @@
 
 namespace iio_stream::iio {
 
-/// Detects when any program retunes a radio that streams. It reads the settings once a second, and
-/// as soon as one of their files is written.
+/// Detects when any program retunes a radio that is streaming. It reads the settings once a second,
+/// and as soon as one of their files is written.
 ///
 /// If two consecutive readings differ, the settings changed between them. Samples that were
 /// complete before the first reading have the old settings. Samples that had certainly not been
-/// produced at the second reading have the new settings; this follows from the times of the blocks,
+/// produced at the second reading have the new settings. This follows from the times of the blocks,
 /// or from the number of samples that the device can hold. Settings that change and change back
 /// between two readings go unnoticed.
 ///
@@ -91,8 +91,8 @@ private:
     std::int64_t final_read_ns_ = 0;
 };
 
-/// To be held while this process retunes a radio. The constructor and the destructor read the
-/// settings of all radios that stream in this process.
+/// Hold this object while this process retunes a radio. The constructor and the destructor read the
+/// settings of all radios that are streaming in this process.
 class TuningNotice {
 public:
     TuningNotice() noexcept;
