@@ -64,7 +64,7 @@ std::unique_ptr<Part> make_recording(Uri& uri, SinkSettings settings, bool in_pa
     if (sys::is_directory(path) || path.ends_with('/'))
         throw Error(Fault::storage, EISDIR, "open", path, {},
                     "a recording needs a name: " + path + "/NAME");
-    if (is_archive(path)) // a reader of this name would get the archive's samples
+    if (is_archive(path)) // reading this name would return the archive's samples
         fail_usage(path + " is an archive, which is read under this name and never changed",
                    pair_of(path).meta +
                        " names the recording; iio-stream archive pack makes an archive of it");
@@ -75,7 +75,7 @@ std::unique_ptr<Part> make_recording(Uri& uri, SinkSettings settings, bool in_pa
         settings.series = sigmf.series.data;
     }
     settings.target = FileTarget(sigmf.files.data);
-    settings.journal = true; // the metadata list losses only at the end
+    settings.journal = true; // the metadata list no losses until the recording ends
     return std::make_unique<SigmfSink>(std::move(sigmf),
                                        std::make_unique<FileSink>(std::move(settings)));
 }

@@ -50,7 +50,7 @@ LockedFile open_locked(const std::string& path, int flags, sys::Existing existin
             throw busy_file(path, "it is being recorded or read, here or by another process");
         if (!sys::has_name(file.fd.get(), path))
             continue;
-        // Another program may have recorded to it between its creation and the lock.
+        // Another program may have recorded to the file between its creation and the lock.
         file.is_new = file.is_new && sys::file_size(file.fd.get(), path) == 0;
         if (!file.is_new && existing == sys::Existing::refused)
             throw Error(Fault::storage, EEXIST, "open", path);
@@ -70,7 +70,7 @@ bool is_being_recorded(const std::string& path)
     sys::unlock(fd.get());
     if (sys::file_size(fd.get(), path) != 0)
         return false;
-    // A recorder may have created it and not locked it yet.
+    // A recorder may have created the file without having locked it yet.
     (void)::poll(nullptr, 0, kCreationMs);
     return !sys::lock_soon(fd.get(), sys::Lock::shared);
 }

@@ -17,10 +17,10 @@ struct LockedFile {
     bool is_new = false; ///< the file did not exist before
 };
 
-/// Creates the file `path`, or opens the existing file if it may be replaced, and locks it before
-/// it changes anything in the file. The locked file is the one with that name: if another program
-/// replaces or removes the file meanwhile, the function tries again. Throws EEXIST if the file must
-/// not be replaced, EBUSY if it is being recorded or read.
+/// Creates and locks the file `path`, or opens and locks the existing file if it may be replaced.
+/// Changes nothing in the file before it is locked. The locked file is the one with that name: if
+/// another program replaces or removes the file meanwhile, the function tries again. Throws EEXIST
+/// if the file must not be replaced, and EBUSY if it is being recorded or read.
 LockedFile open_locked(const std::string& path, int flags, sys::Existing existing);
 
 /// The error for a file that cannot be recorded to at present, with a hint.

@@ -23,7 +23,7 @@ std::optional<std::int64_t> time_of(const std::string& date, const std::string& 
                           clock.substr(0, 2) + ":" + clock.substr(2, 2) + ":" + clock.substr(4));
 }
 
-// The factor of the letter before a unit: "", k, M or G.
+// The factor for the prefix of a unit: "", k, M or G.
 double scale_of(const std::string& prefix)
 {
     if (prefix.empty())

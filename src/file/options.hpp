@@ -5,7 +5,7 @@
 
 namespace iio_stream::file {
 
-/// Options of every kind of file that is read.
+/// Options for every kind of file that is read.
 inline constexpr OptionTable kSourceOptions{
     detail::format_option("from the file's suffix or metadata"),
     detail::kStatedFormat["rate"],
@@ -13,7 +13,7 @@ inline constexpr OptionTable kSourceOptions{
            "Repeat the file without a seam between last and first sample", OptionSide::source},
 };
 
-/// Options of files that have no metadata.
+/// Options for files that have no metadata.
 inline constexpr OptionTable kRawSourceOptions{
     detail::kStatedFormat["channel_names"],
     Option{"skip", OptionType::size, "SIZE", "bytes", "0",
@@ -35,7 +35,7 @@ inline constexpr OptionTable kIoOptions{
            "Reads or writes in flight"},
 };
 
-/// Options of every kind of file that is written.
+/// Options for every kind of file that is written.
 inline constexpr OptionTable kSinkOptions{
     Option{"overwrite", OptionType::on_off, "", "", "off", "Replace an existing file",
            OptionSide::sink},
@@ -55,7 +55,7 @@ inline constexpr OptionTable kSinkOptions{
            OptionSide::sink},
 };
 
-/// Options of recordings with metadata.
+/// Options for recordings with metadata.
 inline constexpr OptionTable kSigmfOptions{
     Option{"hash", OptionType::choice, "off|end", "", "off",
            "Write the SHA-512 of the data into the SigMF metadata at the end", OptionSide::sink},

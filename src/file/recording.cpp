@@ -71,11 +71,11 @@ public:
         std::uint64_t least = 0, most = 0;
         std::size_t i = first_after(begin);
         for (; i < gaps_.size() && gaps_[i].offset_max <= end; ++i) {
-            // A gap that begins earlier may be before `begin`, but is counted here.
+            // The losses of a gap that spans `begin` may be before it, but are counted here.
             least = detail::add_losses(least, gaps_[i].lost_min);
             most = detail::add_losses(most, gaps_[i].lost_max);
         }
-        if (earliest_[i] <= end) // a gap that ends later may be here
+        if (earliest_[i] <= end) // a gap that spans `end` may be before it
             most = kUnknown;
         return {least, most};
     }
@@ -92,8 +92,9 @@ private:
                                           ///< gaps after it
 };
 
-// Checks that the index of each capture is ahead of its place in the file by the losses before it.
-// Recordings of other programs are not checked: in those, the jumps in the index are the losses.
+// Checks that the index of each capture exceeds its place in the file by the number of samples lost
+// before it. Recordings by other programs are not checked, because their losses are derived from
+// the jumps in the index.
 void check_indexes(const RecordingFiles& o, std::vector<std::string>& problems)
 {
     const Json& global = o.metadata["global"];

@@ -21,9 +21,9 @@ struct RecordingFiles {
     std::vector<std::string> problems;
     Contents contents; ///< only the format for raw samples; empty if the metadata cannot be read
     std::optional<JournalContents> journal;
-    std::uint64_t bytes = 0;       ///< of the data file
+    std::uint64_t bytes = 0;       ///< size of the data file
     std::uint64_t other_bytes = 0; ///< part of `bytes`: headers, and bytes after the last sample
-    bool archived = false;         ///< in a SigMF archive, which is never changed
+    bool archived = false;         ///< the recording is in a SigMF archive, which is never changed
     std::uint64_t begin = 0;       ///< bytes of `data` before the samples
     /// Size of an interrupted WAV file that iio-stream wrote; the header of such a file has no
     /// sizes.

@@ -35,7 +35,7 @@ void refuse_if_open(const std::string& data)
         throw busy(data, "process " + holders[0] + " has it open");
 }
 
-// Recovery changes only the recording's own files, not files to which its names were redirected.
+// Recovery changes only the recording's own files, not files that their names link to.
 void refuse_others(const RecordingFiles& o)
 {
     if (!o.contents.dataset.empty())
@@ -66,7 +66,7 @@ Json recovered_metadata(const RecordingFiles& o, std::uint64_t samples)
     if (from_journal && !o.journal->end)
         marked = std::min(o.journal->bytes / o.sample_bytes(),
                           o.journal->losses_final.value_or(samples));
-    else if (!o.journal && o.unfinished()) // the list of losses is missing with the journal
+    else if (!o.journal && o.unfinished()) // the list of losses was lost with the journal
         marked = 0;
     if (marked < samples)
         outcome.losses.push_back({{marked, samples, 0, kUnknown, Evidence::starvation}});
@@ -160,8 +160,8 @@ void find_missing(const RecordingFiles& o, Recovery& done)
         done.next_part = next;
 }
 
-// A killed recorder may also have left its lock, and metadata files of this part and of the next
-// part that do not have their final names yet.
+// A recorder that was killed may have left its lock. It may also have left metadata files of this
+// part and of the next part that do not have their final names yet.
 void clear_unpublished(const RecordingFiles& o)
 {
     if (const std::string series = series_path(o.data); !series.empty())

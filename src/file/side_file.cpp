@@ -26,7 +26,7 @@ std::string name_of_aside(const std::string& path, const char* suffix, unsigned 
     return path + suffix + (number == 1 ? "" : "." + std::to_string(number));
 }
 
-/// A new file whose name has that suffix, and the next free number if the name is taken.
+/// A new file next to `beside`. Its name has the given suffix, and a number if the name is taken.
 struct SideFile {
     std::string path;
     sys::UniqueFd fd;

@@ -6,8 +6,8 @@
 
 namespace iio_stream::file {
 
-/// Copies the content of a file from `begin` on to a new file next to it, NAME.tail, syncs the copy
-/// and returns its name. Returns "" if there are only zeros and holes.
+/// Copies the bytes of a file that begin at `begin` into the new file NAME.tail next to it. Syncs
+/// the copy and returns its name. Returns "" if the bytes are only zeros and holes.
 std::string keep_tail(int fd, const std::string& path, std::uint64_t begin);
 
 /// Writes the text of a metadata file to a new file next to it, NAME.bak, and returns the new name.

@@ -115,7 +115,7 @@ SinkTraits FileSink::traits() const noexcept
             .finish_timeout_ns = regular_ ? kFinishTimeoutNs : 0};
 }
 
-// The suffix declares the format: throws if the samples do not match it.
+// Throws if the samples do not have the format that the suffix declares.
 void FileSink::refuse_other_samples(const Format& format) const
 {
     const std::string found = format_unlike_suffix(settings_.target, format);
@@ -126,7 +126,7 @@ void FileSink::refuse_other_samples(const Format& format) const
             "convert=" + says + " converts them; another name (.bin) takes them as they are");
 }
 
-// Checks the stream before the file is created, and sets the facts of its header.
+// Checks the stream before the file is created, and sets the facts for the file's header.
 void FileSink::prepare_wav(const StreamInfo& stream)
 {
     const std::string& path = settings_.target.path;
@@ -175,7 +175,7 @@ bool FileSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, st
         require_free_space(settings_.target.path,
                            stream.total_bytes -
                                std::min(stream.total_bytes, old_bytes_.value_or(0)));
-    if (!old_bytes_) // before the stream: the journal's first write would delay the first samples
+    if (!old_bytes_) // not in start(), where the journal's first write would delay the samples
         begin_journal();
     const OpenFile file{fd_.get(), settings_.target.path, header_bytes()};
     if (io_plan().engine == IoEngine::buffered) {

@@ -17,7 +17,7 @@
 
 namespace iio_stream::file {
 
-/// How to create the file.
+/// Settings for the file to create.
 struct SinkSettings : IoSettings {
     FileTarget target;
     bool overwrite = false;
@@ -46,7 +46,7 @@ public:
     void announce(const PartStart& start) override;
     bool whole() const noexcept override { return whole_; }
     std::vector<std::string> files() const override { return {settings_.target.path}; }
-    /// Records in the journal a loss among the samples that follow, by its place in the file.
+    /// Adds a loss to the journal, with its place in the file. It is among the samples that follow.
     void record_loss(const Loss& loss) noexcept;
     /// Declares that all losses before this sample are known. Later losses may still be reported.
     void set_losses_final_before(std::uint64_t samples) noexcept;
@@ -56,7 +56,7 @@ public:
     std::optional<Journal>& journal() noexcept { return journal_; }
     /// Whether this sink has opened the file. If so, the file does not belong to another recording.
     bool is_open() const noexcept { return fd_.valid(); }
-    /// Opens or creates the file and locks it. If it is not called, prepare() does this.
+    /// Opens or creates the file and locks it. If claim() has not been called, prepare() does this.
     void claim(std::int64_t timeout_ns);
     /// Like close(), but the file stays locked until release_lock(), and an empty file is not
     /// removed. This is for a recording that also has metadata.

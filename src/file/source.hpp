@@ -23,8 +23,8 @@ struct SourceSettings {
     bool packed24 = false;                   ///< the file stores only the upper 24 of each value's
                                              ///< 32 bits
     std::optional<std::int64_t> utc_ns = {}; ///< when the first sample was taken
-    std::string remark = {};                 ///< how the samples were found, and facts that a copy
-                                             ///< lacks
+    std::string remark = {};                 ///< how facts about the samples were determined, and
+                                             ///< facts that a copy lacks
     Tuning tuning = {};
     std::vector<Gap> gaps = {}; ///< known gaps in the samples, by offset
     std::uint64_t zeros = 0;    ///< samples that are zeros in place of lost ones

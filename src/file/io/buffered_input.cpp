@@ -91,7 +91,7 @@ std::size_t BufferedInput::room(std::size_t left)
     return static_cast<std::size_t>(std::min<std::uint64_t>(left, range.bytes() - done_));
 }
 
-// Reads the bytes before the samples of a pipe; false if it has to wait for more.
+// Skips the bytes before a pipe's first sample. Returns false if it has to wait for more bytes.
 bool BufferedInput::skip_header(std::span<std::byte> scratch)
 {
     while (skip_ != 0) {
@@ -110,7 +110,7 @@ bool BufferedInput::skip_header(std::span<std::byte> scratch)
     return true;
 }
 
-// Reads towards a full block; false if it has to wait for more.
+// Continues to fill the block. Returns false if it has to wait for more bytes.
 bool BufferedInput::read_more(detail::FillRequest& empty)
 {
     const CpuWrite out{empty.block};

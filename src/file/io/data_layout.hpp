@@ -22,7 +22,7 @@ struct DataLayout {
     struct Header {
         std::uint64_t sample = 0, bytes = 0;
     };
-    std::vector<Header> headers;      ///< sorted by sample, none of 0 bytes
+    std::vector<Header> headers;      ///< sorted by sample; none is empty
     std::uint64_t trailing_bytes = 0; ///< after the last sample
 
     bool is_plain() const noexcept { return headers.empty() && trailing_bytes == 0; }

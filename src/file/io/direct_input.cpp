@@ -15,8 +15,8 @@ namespace iio_stream::file {
 
 namespace {
 
-constexpr std::int64_t kReadGraceNs = 1'000'000'000; ///< for requests that are no longer wanted
-constexpr std::int64_t kTimeoutNs = 30'000'000'000;  ///< for a disk that does not answer
+constexpr std::int64_t kReadGraceNs = 1'000'000'000; ///< for requests that are no longer needed
+constexpr std::int64_t kTimeoutNs = 30'000'000'000;  ///< for a disk that does not respond
 
 // A stage takes a whole block, whatever its alignment in the file.
 std::size_t read_stage_bytes(std::size_t block_size, std::size_t align)
@@ -151,7 +151,7 @@ void DirectInput::advance(std::size_t bytes) noexcept
     at_ = ranges_[range_].begin;
 }
 
-// Submits a request, or the rest of it after a short read, from an aligned place on.
+// Submits a request. After a short read, submits the rest of it, starting at an aligned place.
 void DirectInput::put(std::size_t tag)
 {
     const Request& request = requests_[tag];

@@ -70,7 +70,7 @@ private:
 
     OpenInput file_;
     DirectReading reading_;
-    std::vector<ByteRange> ranges_; ///< of the file's samples
+    std::vector<ByteRange> ranges_; ///< ranges of the file's samples
     BlockPool stages_;
     std::size_t registered_;  ///< blocks of the pool; stages have higher buffer numbers
     std::vector<Slot> slots_; ///< by the number of the block in its pool

@@ -17,7 +17,7 @@ namespace iio_stream::file {
 
 namespace {
 
-constexpr std::int64_t kWriteGraceNs = 400'000'000; ///< for requests that are no longer wanted
+constexpr std::int64_t kWriteGraceNs = 400'000'000; ///< for requests that are no longer needed
 
 Error failed_to(const char* what, const OpenFile& file, int error)
 {
@@ -177,7 +177,7 @@ void DirectOutput::handle(const sys::Completed& completed)
         return reserved(completed.result);
     if (completed.tag == depth_ + 1) {
         syncing_ = false;
-        if (completed.result < 0) // not retried: the data that it could not write are lost
+        if (completed.result < 0) // not retried: the data that were not written are lost
             throw failed_to("fdatasync", file_, static_cast<int>(-completed.result));
         return;
     }
@@ -308,7 +308,7 @@ void DirectOutput::finish(Stop how)
         await(0, timeout_ns_);
         return;
     }
-    // More requests may fail now, like the first: they only have to end.
+    // More requests may fail now, as the first one did. It only matters that they end.
     settings_.ahead = settings_.sync_every = 0;
     const std::int64_t deadline = sys::after(kWriteGraceNs);
     while (in_flight_ != 0)

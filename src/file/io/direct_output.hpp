@@ -55,7 +55,7 @@ private:
         std::span<const std::byte> data;
         std::uint64_t offset = 0;
         std::size_t buffer = 0;
-        std::size_t valid_bytes = 0; ///< of `data`; the rest is padding
+        std::size_t valid_bytes = 0; ///< valid bytes of `data`; the rest is padding
         std::size_t done = 0;        ///< bytes written, rounded down so that the rest is aligned
         std::size_t written = 0;     ///< bytes written
         bool ended = false;
@@ -78,7 +78,7 @@ private:
     DirectSettings settings_;
     std::size_t depth_;
     std::size_t registered_; ///< blocks of the pool; stages have higher buffer numbers
-    std::size_t most_bytes_; ///< of one block
+    std::size_t most_bytes_; ///< largest size of a block
     std::int64_t timeout_ns_;
     int cancel_;
     BlockPool stages_;

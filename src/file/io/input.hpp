@@ -32,7 +32,7 @@ public:
     virtual std::size_t pending() const noexcept = 0;
     /// See Source::flush().
     virtual bool flush() { return false; }
-    /// Called when nothing has arrived for a long time. Throws if the file should have answered.
+    /// Called when nothing has arrived for a long time. Throws if a read is overdue.
     virtual void on_timeout() {}
 };
 
@@ -47,8 +47,9 @@ struct OpenInput {
     std::uint64_t skip = 0; ///< bytes before the first sample of a pipe, which has no ranges
 };
 
-/// Reads with read(), through the page cache: for pipes and devices, and if nothing better works.
-/// Data that arrive slowly are handed out in partly filled blocks of whole samples of `format`.
+/// Reads with read(), through the page cache. Used for pipes and devices, and if no faster way
+/// works. Data that arrive slowly are handed out in partly filled blocks of whole samples of
+/// `format`.
 std::unique_ptr<Input> make_buffered_input(const OpenInput& file, const BlockPool& pool,
                                            const Format& format);
 

@@ -32,14 +32,14 @@ struct IoSettings {
     std::size_t most_requests() const noexcept; ///< size of a queue for any block size
 };
 
-/// How a file is read or written, and why not in a better way.
+/// How a file is read or written, and why no faster way is used.
 struct FileIoPlan {
     IoEngine engine = IoEngine::buffered;
     sys::DirectIo io;
     std::string reason;
 
     const char* mechanism() const noexcept;
-    /// Why the disk cannot use the pages of such blocks; "" if it can.
+    /// Why the disk cannot use the pages of blocks with `traits`; "" if it can.
     std::string why_staged(const MemoryTraits& traits, IoDirection direction) const;
 };
 

@@ -11,15 +11,15 @@ namespace iio_stream::file {
 
 /// Where a file begins in the stream.
 struct PartStart {
-    std::uint64_t index = 0;        ///< of the first sample, not counting losses right before it
+    std::uint64_t index = 0;        ///< first sample's index, not counting losses right before it
     bool exact = true;              ///< false: `index` is a lower bound
     std::size_t losses = 0;         ///< number of losses right before the first sample
-    std::uint64_t bytes_before = 0; ///< bytes of samples that the previous part was given
+    std::uint64_t bytes_before = 0; ///< bytes of samples submitted to the previous part
 
     friend bool operator==(const PartStart&, const PartStart&) = default;
 };
 
-/// A loss by its place in the file. Offsets count the file's samples.
+/// A loss, with its place in the file. Offsets count the file's samples.
 struct Loss {
     enum class Kind {
         gap,     ///< the source lost samples

@@ -9,7 +9,7 @@
 
 namespace iio_stream::file {
 
-/// A retuning by its place in the file. Samples from `end` on have `settings`. The samples from
+/// A retuning, with its place in the file. Samples from `end` on have `settings`. The samples from
 /// `begin` to `end` have the values in `between` throughout; their other settings are unknown.
 struct Retuned {
     std::uint64_t begin = 0, end = 0;
@@ -21,10 +21,10 @@ Settings common(const Settings& a, const Settings& b);
 
 /// The settings with which the samples of a file were taken.
 struct Tunings {
-    Settings first;             ///< of the first sample, unless a retuning begins there
+    Settings first;             ///< settings of the first sample, unless a retuning begins there
     std::vector<Retuned> later; ///< in order, without overlaps
     bool changed = false;       ///< some settings differ from those at the start of the stream
-    /// The settings were not read again from this sample on.
+    /// First sample from which the settings were not read again.
     std::optional<std::uint64_t> unread_from;
 
     const Settings& last() const noexcept { return later.empty() ? first : later.back().settings; }

@@ -235,7 +235,7 @@ void Journal::run()
 }
 
 // Ignores errors. A disk that is full now may have space at the next tick, and nothing is discarded
-// before it is written. If the disk is broken, the writes of the data report it.
+// before it is written. If the disk is broken, writing the data reports it.
 void Journal::try_to_write() noexcept
 {
     try {

@@ -44,13 +44,14 @@ inline constexpr const char* kJournalStays =
 /// are. "tuned" states the same for retunings; without that line there are none. "settings" are the
 /// settings of the file's first sample, if they differ from the stream's. "first" is the index in
 /// the stream of the file's first sample, and whether it is exact. "bytes_before" is the number of
-/// bytes of samples that the previous part was given. The last "first" line applies; without one,
-/// the index is 0. "end" is where the samples end, even if padding follows them on the disk. The
-/// journal is written in ticks of half a second. The lines of one tick are on the disk before the
-/// next tick writes more. Because file systems commit in order, the parts of the data to which
-/// these lines refer are on the disk too. A write that fails is repeated at the next tick.
-/// Thread: one thread calls all functions but announce(). A thread of the journal's own does the
-/// regular writing.
+/// bytes of samples that were submitted to the previous part. The last "first" line applies;
+/// without one, the index is 0. "end" is the byte at which the samples end, even if padding follows
+/// them on the disk. The journal is written in ticks of half a second. The lines of one tick are on
+/// the disk before the next tick writes more. Because file systems commit in order, the parts of
+/// the data to which these lines refer are on the disk too. A write that fails is repeated at the
+/// next tick.
+/// Thread: one thread calls all functions but announce(). The journal's own thread does the regular
+/// writing.
 class Journal {
 public:
     /// `part`: number of the file in a series.
@@ -61,8 +62,8 @@ public:
     /// Notes that this many bytes are in the file. The number is recorded after the losses among
     /// these bytes.
     void note(std::uint64_t bytes) noexcept;
-    /// Records, after the losses before this sample, that all of them are known. Later losses may
-    /// still be added.
+    /// Records that all losses before this sample are known. The line follows those losses in the
+    /// journal. Later losses may still be added.
     void set_losses_final_before(std::uint64_t samples) noexcept;
     /// Adds a loss. Losses that arrive faster than the disk can store them are merged.
     void add_loss(const Loss& loss) noexcept;
@@ -72,11 +73,11 @@ public:
     /// Declares that all retunings before this sample have been added.
     void set_retunings_final_before(std::uint64_t samples) noexcept;
     /// Records where the file begins, if not at 0, and the losses known so far. They are on the
-    /// disk when this returns; throws if that fails. Any thread may call it, before the first
-    /// samples.
+    /// disk when this returns. Throws if they cannot be written. Any thread may call this function,
+    /// but only before the first samples.
     void announce(const PartStart& start);
-    /// Replaces the announced start if `start` differs from it. The line is in the kernel when this
-    /// returns, if the disk allows it, so that it survives a kill of the program.
+    /// Replaces the announced start if `start` differs from it. If the disk allows it, the line is
+    /// in the kernel when this returns, so that it survives if the program is killed.
     void set_start(const PartStart& start) noexcept;
     /// Records that the samples end here. If the disk allows it, the line is on the disk when this
     /// returns.
@@ -109,7 +110,7 @@ private:
     std::atomic<bool> over_{false};
     PartStart start_; ///< written under mutex_
 
-    std::mutex mutex_;       ///< protects the following members: the state of the disk
+    std::mutex mutex_;       ///< protects the members below: the journal's state on the disk
     std::uint64_t good_ = 0; ///< bytes of complete lines in the journal
     bool torn_ = false;      ///< an incomplete line may follow them
     bool unsynced_ = false;

@@ -54,7 +54,7 @@ bool is_number_or_null(const Json& value)
     return value.is_number() || value.is_null();
 }
 
-// The settings in the four numbers of `list` from `at` on.
+// Reads the settings from the four numbers of `list` that begin at `at`.
 std::optional<Settings> settings_of(const Json& list, std::size_t at)
 {
     if (!list.is_array() || list.size() != at + 4 ||
@@ -204,14 +204,15 @@ std::uint64_t first_zero_page(int fd, const std::string& data, std::uint64_t beg
     return end;
 }
 
-// A copy has zeros where the original had holes: at its end, where the writer reserved space that
-// it did not fill, and before a block that was written sooner than the block before it. Zeros among
-// the last samples may thus be holes, unless they are shorter than a page or before `known`.
+// A copy has zeros where the original had holes. The end of a file is a hole if the writer reserved
+// space that it did not fill. There is also a hole before a block that was written sooner than the
+// block before it. Zeros among the last samples may thus be holes, unless they are shorter than a
+// page or before `known`.
 std::uint64_t without_copied_holes(int fd, const std::string& data, std::uint64_t size,
                                    std::uint64_t known)
 {
     constexpr std::uint64_t kMostInFlight =
-        256 << 20; // 16 times the bytes in flight of io_plan.cpp, unless depth= is given
+        256 << 20; // 16 times the bytes that io_plan.cpp keeps in flight, unless depth= is given
     const std::uint64_t end = end_of_data(fd, data, known, size);
     if (size - end < detail::kPage)
         return size;

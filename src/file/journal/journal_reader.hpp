@@ -24,7 +24,7 @@ struct JournalContents {
     bool first_exact = true;
     std::uint64_t bytes_before = 0; ///< bytes of samples in the part before it; 0 = unknown
     std::vector<Loss> losses;
-    std::optional<Settings> settings;   ///< of the first sample, if they differ from the stream's
+    std::optional<Settings> settings;   ///< first sample's settings, if not those of the stream
     std::vector<Retuned> retunings;     ///< `between` is not set: it depends on earlier settings
     std::optional<std::uint64_t> tuned; ///< all retunings before this sample are listed
 
@@ -42,9 +42,9 @@ JournalContents parse_journal(const std::string& text);
 enum class Holes { reported, unknown };
 
 /// The number of bytes of a data file that are whole samples, not space reserved for more. The
-/// samples end at the first hole or, if holes are unknown, where the journal states. A copy may
-/// have zeros in place of holes: zeros at its end are reserved space, too, and earlier pages of
-/// zeros are holes, except those that the journal states to be samples.
+/// samples end at the first hole or, if holes are unknown, where the journal states. A copy of the
+/// file may have zeros in place of holes. Therefore, zeros at the end count as reserved space, and
+/// earlier pages of zeros count as holes, unless the journal states that they are samples.
 std::uint64_t valid_bytes(int fd, const std::string& data,
                           const std::optional<JournalContents>& journal, std::size_t sample_bytes,
                           Holes holes);

@@ -36,12 +36,12 @@ public:
     virtual void publish_start() {}
     /// A loss or a retuning that became known only after the block to which it belongs.
     using LateReport = std::variant<Gap, detail::NewRetuning>;
-    /// Records a report that may concern this part. Call it until the part's last writes are done.
-    /// After that, use late_report_handler(), which works even when the part is gone.
+    /// Records a report that may concern this part. Call it only before the part's last writes are
+    /// done. After that, use late_report_handler(), which works even when the part is gone.
     virtual void apply_late_report(const LateReport&) {}
     using LateReportHandler = std::function<void(const LateReport&)>;
     virtual LateReportHandler late_report_handler() const { return {}; }
-    /// Records what became known after the last block. Call it before close(), at most once.
+    /// Records facts that became known after the last block. Call it before close(), at most once.
     virtual void end_with(const StreamEnd&) {}
     /// Like stop(), but leaves slow work to seal().
     virtual void close(Stop how) = 0;
@@ -54,9 +54,9 @@ public:
             seal();
     }
 
-    /// Whether the file has everything that the part was given. Call it after close().
+    /// Whether the file has everything that was submitted to the part. Call it after close().
     virtual bool whole() const noexcept = 0;
-    /// The part's files. The recording is known by the first one.
+    /// The part's files. The first one identifies the recording.
     virtual std::vector<std::string> files() const = 0;
 };
 

@@ -23,8 +23,8 @@ public:
     /// `task_done` is set when a task has ended.
     explicit PartCloser(sys::Event& task_done) : sealer_(task_done), closer_(task_done) {}
 
-    /// Prepares for a new recording of that stream, which gets the events. Its sealed parts go into
-    /// an archive, or stay according to `keep`. With neither, all parts stay.
+    /// Prepares for a new recording of `stream`, which receives the events. Its sealed parts go
+    /// into an archive, or stay according to `keep`. With neither, all parts stay.
     void reset(const std::optional<UploadSettings>& upload,
                const std::optional<RetentionRule>& keep, const StreamInfo& stream);
     /// The counters of the uploads; any thread.
@@ -39,7 +39,7 @@ public:
     /// Passes the report to the parts that end after `begin`, a position in the stream.
     void apply_late_report(const Part::LateReport& late, std::uint64_t begin);
     void seal(std::shared_ptr<Part> part, std::int64_t end_ns);
-    /// Closes the part and deletes its files, at once.
+    /// Closes the part and deletes its files immediately.
     static void discard(Part& part) noexcept;
     /// Adds the bytes of a closed part to the counters, and notes whether the part lacks samples.
     void count(const Part& part);

@@ -44,12 +44,11 @@ void PartRetention::add(const Part& part, std::int64_t end_ns)
     remove_expired();
 }
 
-// A part that could not be removed does not count for the other parts: they are tested as if it
-// were gone.
+// The remaining parts are tested as if a part that could not be removed were gone.
 void PartRetention::remove_expired()
 {
     const std::int64_t newest_ns = parts_.back().end_ns;
-    std::uint64_t bytes = bytes_; // of a part and all newer ones
+    std::uint64_t bytes = bytes_; // size of a part and all newer ones
     for (auto part = parts_.begin(); std::next(part) != parts_.end();) {
         if (!rule_.is_expired(bytes, newest_ns - part->end_ns))
             return;
@@ -69,9 +68,9 @@ void PartRetention::remove_expired()
     }
 }
 
-// Removes the metadata first. A kill in between leaves samples that no metadata describe, but no
-// metadata of missing samples. A part that another program has moved away no longer belongs to the
-// recording.
+// Removes the metadata first. If the program is killed in between, samples without metadata remain,
+// but no metadata without samples. A part that another program has moved away no longer belongs to
+// the recording.
 void PartRetention::remove(const Closed& part)
 {
     const std::string& data = part.files.back();

@@ -41,8 +41,8 @@ public:
     }
 
     /// Adds a part that is complete and newer than the parts before it, and removes the parts that
-    /// have expired. `end_ns`: when its last sample was taken, by the recording's clock. A file
-    /// that cannot be removed is reported as an event, and tried again with the next part.
+    /// have expired. `end_ns`: when its last sample was taken, by the recording's clock. If a file
+    /// cannot be removed, this is reported as an event, and the next part triggers another attempt.
     void add(const Part& part, std::int64_t end_ns);
 
     std::size_t added() const noexcept { return added_; } ///< number of parts

@@ -95,7 +95,7 @@ void PartSeries::find_stale(bool keeps)
 }
 
 // This recorder has the lock of the series. A part that is nevertheless locked is being read or
-// recovered, or another recorder writes a single file of that name.
+// recovered, or another recorder is writing a single file with that name.
 void PartSeries::refuse_live() const
 {
     const std::string& data = names_.back();
@@ -109,7 +109,7 @@ void PartSeries::refuse_live() const
     }
 }
 
-// Parts of a longer, earlier recording of that name would seem to continue this one.
+// Parts of a longer, earlier recording with the same name would seem to continue this one.
 std::vector<std::string> PartSeries::remove_stale()
 {
     std::vector<std::string> removed;
@@ -155,8 +155,8 @@ bool PartSeries::is_own(std::size_t number) const
 }
 
 // The number of the earlier recording's first part. In a SigMF recording with keep=, the oldest
-// parts are gone. The part before the first metadata may have data only, if the recorder was killed
-// while it was removing that part.
+// parts are gone. The part before the first one with metadata may still have its data, if the
+// recorder was killed while it was removing that part.
 std::size_t PartSeries::first_own() const
 {
     const std::string& path = names_.front();
@@ -171,7 +171,7 @@ std::size_t PartSeries::first_own() const
     return is_own(*first - 1) ? *first - 1 : *first;
 }
 
-// The parts that an earlier recording left: the first one, and the parts after it without a break.
+// The parts that an earlier recording left: the first one and its consecutive successors.
 PartSeries::Numbers PartSeries::own_parts() const
 {
     const std::size_t first = first_own();

@@ -32,9 +32,10 @@ public:
     /// Throws a storage Error if there are files that are named like parts of the recording.
     void refuse_existing() const;
     /// For overwrite=on, before the first file is created: finds the parts that an earlier
-    /// recording left. Throws a storage Error if one of them is being recorded. `keeps`: with
-    /// keep=, also throws if there are raw parts without number 0. An earlier recording with keep=
-    /// may have removed part 0, but nothing shows which recording the parts belong to.
+    /// recording left. Throws a storage Error if one of them is being recorded. `keeps`: whether
+    /// the recording has keep=. If so, the function also throws if there are raw parts, but none
+    /// with number 0. An earlier recording with keep= may have removed part 0, but nothing shows
+    /// which recording the parts belong to.
     void find_stale(bool keeps);
     /// Deletes the parts that find_stale() found, from number 1 on. Returns the deleted files.
     /// Throws if a file cannot be deleted.

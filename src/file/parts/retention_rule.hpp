@@ -22,7 +22,7 @@ public:
     std::optional<std::uint64_t> bytes() const noexcept { return bytes_; }
     /// TIME of "last:TIME", in nanoseconds.
     std::optional<std::int64_t> nanoseconds() const noexcept { return nanoseconds_; }
-    /// The least number of bytes of parts that stay; kUnknown: all.
+    /// The least total size of the parts that stay, in bytes; kUnknown: all parts stay.
     std::uint64_t left() const noexcept { return all_ ? kUnknown : bytes_.value_or(0); }
     /// Whether a part may be removed. `bytes`: size of the part and all newer ones; `age_ns`: age
     /// of its last sample.

@@ -57,7 +57,7 @@ bool RotatingSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel
     return accepted;
 }
 
-// Takes the lock before it looks for older parts: from then on, no other recorder creates or
+// Takes the lock before it searches for older parts. From then on, no other recorder creates or
 // replaces parts.
 void RotatingSink::lock_series()
 {
@@ -69,7 +69,7 @@ void RotatingSink::lock_series()
     lock_ = std::move(lock);
 }
 
-// Throws if one part is larger than all parts that may stay: it would have to be removed at once.
+// Throws if one part is larger than all parts that may stay: it would be removed immediately.
 void RotatingSink::refuse_too_small_keep() const
 {
     const std::uint64_t part = meter_.most_bytes();
@@ -101,7 +101,7 @@ void RotatingSink::start()
         removed_ = series_.remove_stale();
 }
 
-// The stream as the next part sees it: total_bytes is limited to one part.
+// The stream's info for the next part, with total_bytes limited to one part.
 StreamInfo RotatingSink::info_of_next() const
 {
     StreamInfo info = stream_;
@@ -147,8 +147,8 @@ void RotatingSink::put_held()
         put(*std::exchange(held_, std::nullopt));
 }
 
-// A part's start must be on the disk before its samples, because after a kill nothing else shows
-// it. Usually the expected start was right, and was announced long before.
+// A part's start must be on the disk before its samples, because nothing else shows it if the
+// program is killed. Usually the expected start is right and was announced long before.
 bool RotatingSink::announced(const Block& first)
 {
     const std::optional<PartStart> start = current_.part->start_with(first);
@@ -188,8 +188,8 @@ void RotatingSink::apply_late_report(const Part::LateReport& late, std::uint64_t
     closer_.apply_late_report(late, begin);
 }
 
-// The last part records all of it. The parts before it record the losses and the retuning that
-// concern them.
+// The last part records everything in `end`. The parts before it record the losses and the retuning
+// that concern them.
 void RotatingSink::pass_on(const StreamEnd& end)
 {
     for (const Gap& gap : end.gaps)
@@ -285,8 +285,7 @@ std::size_t RotatingSink::pending() const noexcept
     return pending;
 }
 
-// Forgets the names that the retention lists, so that the list of an endless recording does not
-// grow.
+// Removes the names that PartRetention lists, so that names_ does not grow in an endless recording.
 void RotatingSink::forget_added_names()
 {
     for (const PartRetention* retention = closer_.retention();

@@ -21,14 +21,14 @@
 
 namespace iio_stream::file {
 
-/// A recording in several files, each of which has whole blocks only. A block that does not fit
-/// into a file goes into the next one, which has been prepared meanwhile. The old file is closed as
+/// A recording in several files, each of which contains only whole blocks. A block that does not
+/// fit into a file goes into the next one, which is prepared in advance. The old file is closed as
 /// soon as its writes are done. Both happen on other threads.
 /// Owns the parts. Blocks as the parts do, but never at the seam, unless the disk takes longer to
 /// create a file than to write half of one.
 class RotatingSink final : public Sink {
 public:
-    /// `first` is the part of number 0. `series` has the names of the recording's files without
+    /// `first` is part number 0. `series` has the names of the recording's files without
     /// numbers.
     RotatingSink(std::unique_ptr<Part> first, std::vector<std::string> series,
                  const Rotation& rotation, bool overwrite,
@@ -69,10 +69,10 @@ public:
     SinkResult result() const override;
 
 private:
-    /// A part to which blocks are, or were, given.
+    /// A part to which blocks are, or were, submitted.
     struct Open {
         std::shared_ptr<Part> part;
-        std::size_t given = 0;            ///< blocks that the part was given
+        std::size_t given = 0;            ///< blocks submitted to the part
         int watched = -1;                 ///< descriptor of the part's wait() in group_
         std::uint64_t begin = 0, end = 0; ///< positions of its samples in the stream
         std::int64_t end_ns = 0;          ///< when its last sample was taken
@@ -107,19 +107,19 @@ private:
     int cancel_ = -1;
     bool open_ = false;
 
-    std::shared_ptr<const Part> first_; ///< for progress(), which all parts share; any thread
+    std::shared_ptr<const Part> first_; ///< for progress(), the same for all parts; any thread
     Open current_;
     std::deque<Open> draining_; ///< earlier parts; their last writes are under way
-    std::size_t number_ = 0;    ///< of current_
+    std::size_t number_ = 0;    ///< number of current_ in the series
     std::atomic<std::uint64_t> most_on_disk_{kUnknown}; ///< bytes; for free_space_left()
     std::size_t first_name_ = 0; ///< number of the part whose name is first in names_
-    PartMeter meter_;            ///< of current_
+    PartMeter meter_;            ///< measures current_
     /// Position in the stream before which all losses and retunings are known.
     std::uint64_t final_before_ = kUnknown;
     detail::Retunings retunings_;
-    std::deque<std::string> names_; ///< first files of the parts that are not in the retention
+    std::deque<std::string> names_; ///< first files of the parts that PartRetention does not list
     std::vector<std::string> removed_;
-    std::optional<Block> held_; ///< waits for the next part, or until its start is announced
+    std::optional<Block> held_; ///< block that waits for the next part or for its announcement
 
     sys::Event task_done_;
     sys::FdGroup group_;

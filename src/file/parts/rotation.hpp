@@ -40,8 +40,8 @@ public:
 
     /// When the last sample was taken, in nanoseconds of stream time.
     std::int64_t end_ns() const noexcept;
-    std::uint64_t most_bytes() const noexcept; ///< in a part; kUnknown = no limit
-    std::uint64_t total_bytes() const noexcept { return total_; } ///< in all parts
+    std::uint64_t most_bytes() const noexcept; ///< limit per part; kUnknown = no limit
+    std::uint64_t total_bytes() const noexcept { return total_; } ///< bytes in all parts
 
 private:
     bool fits(std::size_t bytes, std::uint64_t end) const noexcept;

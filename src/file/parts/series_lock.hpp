@@ -7,9 +7,10 @@
 
 namespace iio_stream::file {
 
-/// The lock of a whole recording in parts. The recorder takes it before it looks for older parts,
-/// and holds it until the last part is finished. It is a lock (flock) of a file next to the parts,
-/// NAME.lock, which is removed at the end. A file that a killed recorder has left locks nothing.
+/// The lock of a whole recording in parts. The recorder takes it before it searches for older
+/// parts, and holds it until the last part is finished. It is an flock() lock on the file NAME.lock
+/// next to the parts, which is removed at the end. A lock file that a killed recorder has left
+/// behind locks nothing.
 class SeriesLock {
 public:
     SeriesLock() = default;
@@ -30,7 +31,7 @@ private:
 /// Whether a recorder has the lock.
 bool is_series_locked(const std::string& series);
 
-/// Removes a lock file that a killed recorder has left.
+/// Removes a lock file that a killed recorder has left behind.
 void clear_series_lock(const std::string& series) noexcept;
 
 } // namespace iio_stream::file

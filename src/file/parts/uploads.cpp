@@ -194,7 +194,7 @@ private:
     std::map<std::string, std::uint64_t> behind_; ///< parts not stored yet, and their sizes
     std::string last_error_;
     bool ending_ = false, cut_ = false;
-    unsigned failures_ = 0; ///< in a row
+    unsigned failures_ = 0; ///< failures in a row
     std::int64_t not_before_ns_ = 0;
     UploadStats now_;
 };

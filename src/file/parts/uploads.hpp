@@ -21,8 +21,9 @@ struct UploadSettings {
     std::uint64_t left =
         kUnknown; ///< least number of bytes of stored parts that stay on the disk; kUnknown: all
 
-    /// The greatest number of bytes on the disk while the store keeps pace: the bytes that keep=
-    /// leaves, the part being written, and the parts before and after it; kUnknown: no limit.
+    /// The greatest number of bytes on the disk while the store keeps pace; kUnknown: no limit. It
+    /// includes the bytes that keep= leaves, the part being written, and the parts before and after
+    /// it.
     std::uint64_t most_on_disk(std::uint64_t part_bytes) const noexcept;
     /// Whether uploads free space as fast as the stream fills it.
     bool keeps_pace(const UploadStats& now, std::uint64_t part_bytes) const noexcept
@@ -30,7 +31,7 @@ struct UploadSettings {
         return most_on_disk(part_bytes) != kUnknown && now.behind_bytes < kPartsOnDisk * part_bytes;
     }
 
-    /// Takes archive=, archive_wait= and, if there is an archive=, keep= of a recording. nullopt:
+    /// Takes archive= and archive_wait= of a recording, and also keep= if archive= is set. nullopt:
     /// the recording is not uploaded. Throws a usage Error for invalid settings.
     static std::optional<UploadSettings> from(Options& options, const std::string& recording);
 };
@@ -55,7 +56,7 @@ public:
     /// `progress` changes while finish() waits.
     Uploads(const UploadSettings& settings, std::atomic<std::uint64_t>& progress,
             std::shared_ptr<UploadCounters> counters, ReportEvent report_event);
-    ~Uploads(); ///< ends the uploads at once
+    ~Uploads(); ///< ends the uploads immediately
     Uploads(const Uploads&) = delete;
     Uploads& operator=(const Uploads&) = delete;
 

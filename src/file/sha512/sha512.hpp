@@ -14,7 +14,7 @@
 
 namespace iio_stream::file {
 
-/// Computes a SHA-512 incrementally, with libcrypto, or with libmd if built with WITH_OPENSSL=OFF.
+/// Computes SHA-512 incrementally, with libcrypto, or with libmd if built with WITH_OPENSSL=OFF.
 class Sha512 {
 public:
     Sha512();

@@ -29,7 +29,7 @@ namespace iio_stream::file {
 namespace {
 
 constexpr std::size_t kRecord = 512;             ///< headers and contents begin at multiples of it
-constexpr std::size_t kMostMembers = 100'000;    ///< of an archive
+constexpr std::size_t kMostMembers = 100'000;    ///< members of an archive
 constexpr std::uint64_t kMostExtended = 1 << 20; ///< bytes of a header that extends another
 constexpr std::string_view kMetaSuffix = ".sigmf-meta", kDataSuffix = ".sigmf-data";
 

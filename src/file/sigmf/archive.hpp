@@ -17,7 +17,7 @@ struct SigmfArchive {
     std::uint64_t data_begin = 0, data_bytes = 0; ///< place of the samples in the archive
 };
 
-/// Whether `path` is an archive: a regular file of exactly that name, which ends in ".sigmf". If
+/// Whether `path` is an archive: a regular file with exactly this name, which ends in ".sigmf". If
 /// there is no such file, the name stands for a pair of files.
 bool is_archive(const std::string& path);
 
@@ -27,12 +27,12 @@ SigmfArchive read_archive(const std::string& path);
 
 /// The text of the metadata in the archive.
 std::string archived_metadata_text(const std::string& path, const SigmfArchive& archive);
-/// The name of that metadata in errors.
+/// The name by which errors refer to the metadata in the archive.
 std::string archived_metadata_name(const std::string& path, const SigmfArchive& archive);
 
-/// The header of a file (type '0') or a folder ('5') in a new archive. It is a ustar header, after
-/// an extended header if the ustar header has no room for the name or the size. `modified`: seconds
-/// since 1970.
+/// The header of a file (type '0') or a folder ('5') in a new archive. It is a ustar header, with
+/// an extended header before it if the ustar header has no room for the name or the size.
+/// `modified`: seconds since 1970.
 std::string tar_header(const std::string& name, char type, std::uint64_t bytes,
                        std::int64_t modified);
 

@@ -77,10 +77,10 @@ std::string padding_of(std::uint64_t bytes)
 
 /// A recording that can be packed: it is complete, and its two files share one name.
 struct PackedPair {
-    std::string name; ///< in the archive
+    std::string name; ///< name in the archive
     Pair files;
     std::string text, sha512; ///< text of the metadata; the hash that they state
-    std::uint64_t bytes = 0;  ///< of samples
+    std::uint64_t bytes = 0;  ///< bytes of samples
 };
 
 PackedPair packed_pair(const std::string& path)

@@ -18,7 +18,7 @@ namespace {
 /// nevertheless have declared them as required.
 constexpr std::array kDescriptiveExtensions{"iio_stream", "antenna", "capture_details",
                                             "signal",     "spatial", "traceability"};
-constexpr const char* kDescriptivePrefix = "ntia-"; ///< of NTIA's extensions of scos-sensor
+constexpr const char* kDescriptivePrefix = "ntia-"; ///< prefix of NTIA's extensions for scos-sensor
 
 bool only_describes(const std::string& extension)
 {
@@ -263,7 +263,7 @@ void Inspector::channels()
     }
 }
 
-// Whether an object has a core:sample_start. Reports one that is less than the one before it.
+// Whether an object has a core:sample_start. Reports a value that is less than the previous one.
 bool Inspector::is_placed(const Json& one, const Place& at, std::uint64_t& last)
 {
     if (!one.contains("core:sample_start")) {

@@ -23,10 +23,11 @@ struct Inspection {
 };
 Inspection inspect(const Json& metadata);
 /// Like the function above, but also finds problems of the text that a tolerant parser accepts: a
-/// byte order mark, or a name that an object has twice (RFC 8259).
+/// byte order mark, or a duplicate name in an object (RFC 8259).
 Inspection inspect(const Json& metadata, std::string_view text);
 
-/// Why metadata with this result of inspect() must not be put into an archive; "" if they may be.
+/// Why `metadata` must not be put into an archive; "" if they may be. `found` is the result of
+/// inspect() for them.
 /// The metadata of a recording of iio-stream have no problems unless they are damaged. The metadata
 /// of another program only have to be readable.
 std::string why_not_archived(const Json& metadata, const Inspection& found);

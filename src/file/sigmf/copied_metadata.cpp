@@ -160,7 +160,7 @@ void CopiedMetadata::keep_indexes_rising(std::vector<Gap> gaps)
         if (number <= kMostCount)
             capture["core:global_index"] = number;
         else
-            capture.erase("core:global_index"); // it continues from the capture before
+            capture.erase("core:global_index"); // the index continues from the previous capture
     }
 }
 
@@ -276,8 +276,8 @@ Json CopiedMetadata::annotations_in(const StreamRange& range, const FilePlaces& 
         if (!is_inside && !is_at_end)
             continue;
         Json one = annotation;
-        // An annotation that begins before the file, or continues after it, includes zeros at that
-        // end.
+        // An annotation that begins before the file also covers zeros at the start of the file. One
+        // that continues after the file also covers zeros at the end.
         const std::uint64_t first = begin < range.begin ? 0 : places.offset_of(begin);
         one["core:sample_start"] = first;
         if (counted) {
@@ -316,8 +316,8 @@ void CopiedMetadata::write_outcome(Json& metadata, const Outcome& outcome, const
     const Json copied = captures_in(range, places, zeros_from);
     metadata["captures"] = merged_captures(copied, written["captures"], outcome.samples);
     keep_indexes(metadata["captures"], copied);
-    // The blocks report the losses of a recording of iio-stream. An annotation of the same loss
-    // keeps the keys that the user may have added.
+    // The blocks report the losses of a recording that iio-stream made. An annotation of the same
+    // loss keeps the keys that the user may have added.
     Json kept = Json::array();
     std::map<LossKey, Json> losses;
     for (Json& one : annotations_in(range, places, outcome.samples, is_last))

@@ -30,10 +30,11 @@ public:
     std::uint64_t first_index() const noexcept { return first_index_; }
     bool first_exact() const noexcept { return first_exact_; }
 
-    /// Adds the keys of `global` that hold for the copy to metadata that describe() made.
+    /// Adds to `metadata`, which describe() made, the keys of `global` that hold for the copy.
     void add_global(Json& metadata) const;
     /// Sets the first capture to the values of the sample at `position`, except for its index.
-    /// `zeros_from`: the sample follows zeros in place of the lost samples from that index on.
+    /// `zeros_from`: the index of the first zero, if zeros in place of lost samples precede that
+    /// sample.
     void set_first_capture(Json& metadata, std::uint64_t position,
                            std::optional<std::uint64_t> zeros_from) const;
     /// Like write_outcome(), for a file that has the samples of `range`. `is_last`: no other file

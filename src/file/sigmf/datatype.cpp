@@ -14,7 +14,7 @@ namespace {
 
 using Number = ScanType::Number;
 
-// Why a SigMF file cannot hold such values; "" if it can.
+// Why a SigMF file cannot hold values of this type; "" if it can.
 std::string obstacle(const ScanType& type)
 {
     if (type.shift != 0)
@@ -43,7 +43,7 @@ std::optional<std::string> obstacle(const Format& format)
     return std::nullopt;
 }
 
-// The same words, without the properties that SigMF's datatype does not express.
+// The same words in memory, without the properties that SigMF's datatype does not express.
 ScanType as_words(const ScanType& type)
 {
     ScanType words = type;

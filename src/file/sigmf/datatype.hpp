@@ -33,7 +33,7 @@ struct Datatype {
 /// name: shifted values, 64-bit integers, or channels of several types.
 Datatype datatype_of(const Format& format, const std::string& path);
 
-/// The conversion to the smallest datatype that holds every bit of such samples, if SigMF has no
+/// The conversion to the smallest datatype that holds every bit of the samples, if SigMF has no
 /// name for them: signed integers of 8, 16 or 32 bits, or floats. The result is empty if no
 /// conversion is required, or if the values are repeated, because no conversion helps then.
 Conversion conversion_to_datatype(const Format& format);

@@ -55,7 +55,7 @@ public:
 
     PartStart part_start() const;
     std::uint64_t samples() const noexcept { return samples_; }
-    /// All losses before this sample of the file have been noted; later ones may become known late.
+    /// All losses before this sample of the file have been noted. Later losses may still be added.
     std::uint64_t losses_final_before() const noexcept { return losses_final_before_; }
     /// The outcome of the file at its current length. The caller adds the facts that depend on its
     /// end.
@@ -71,7 +71,7 @@ private:
     std::uint64_t dropped_before(const Block& filled) const noexcept;
     static Gap left_of(const Gap& gap) noexcept;
     static bool is_zeros(const Block& filled) noexcept;
-    static bool has_doubt(const Block& filled) noexcept; ///< one of its gaps is not exact
+    static bool has_doubt(const Block& filled) noexcept; ///< one of the block's gaps is not exact
     void note_losses_final(std::uint64_t position);
     void add(const Loss& loss);
     bool is_cut(const Block& filled) const noexcept;
@@ -86,7 +86,7 @@ private:
     bool begun_ = false;               ///< the stream's first block has been noted
     std::uint64_t origin_ = 0;         ///< index of the sample at position 0
     std::uint64_t start_ = 0;          ///< position of the file's first sample in the stream
-    std::uint64_t samples_ = 0;        ///< in the file
+    std::uint64_t samples_ = 0;        ///< samples in the file
     std::uint64_t expected_ = 0;       ///< position of the next block
     std::uint64_t expected_index_ = 0; ///< sample_index() of the next block
     std::uint64_t dated_index_ = 0;    ///< a sample after the last block whose time is known …

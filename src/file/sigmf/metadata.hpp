@@ -15,7 +15,7 @@
 namespace iio_stream::file {
 
 inline constexpr const char* kSigmfVersion = "1.2.5";
-inline constexpr std::size_t kUtcDigits = 6; ///< of a second's fraction, in core:datetime
+inline constexpr std::size_t kUtcDigits = 6; ///< digits after the decimal point in core:datetime
 
 /// The state of a recording, in iio_stream:state.
 enum class State { recording, complete, interrupted, recovered };
@@ -24,7 +24,7 @@ const char* name_of(State state) noexcept;
 /// How a recording ended.
 struct Outcome {
     State state = State::complete;
-    std::uint64_t samples = 0;     ///< in the file
+    std::uint64_t samples = 0;     ///< samples in the file
     std::uint64_t first_index = 0; ///< index in the stream of the file's first sample
     bool index_exact = true;       ///< false: it is a lower bound
     std::int64_t utc_ns = 0;       ///< when the first sample was taken; 0 = as in the metadata
@@ -38,7 +38,7 @@ struct Outcome {
 Json describe(const StreamInfo& stream, const std::string& path, std::int64_t utc_ns,
               const std::string& hostname);
 
-/// Adds where in the stream, and when, the file begins. Losses are not added yet.
+/// Adds the place in the stream and the time at which the file begins. Does not add losses.
 void set_start(Json& metadata, const Outcome& outcome);
 
 /// Adds captures and annotations for the outcome.

@@ -28,8 +28,8 @@ bool is_ours(const Json& annotation)
 
 enum class Radio { unchanged, retuned };
 
-// Joins two captures. Their values take precedence over ours, except the place in the stream and,
-// if the radio was retuned, its settings.
+// Joins two captures. The values of `theirs` take precedence over those of `ours`, except for the
+// place in the stream and, if the radio was retuned, its settings.
 Json joined(const Json& theirs, const Json& ours, Radio radio)
 {
     Json one = ours;

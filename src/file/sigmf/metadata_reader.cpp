@@ -93,11 +93,11 @@ std::vector<Loss> own_losses(const Json& annotations, std::uint64_t offset)
     return losses;
 }
 
-// Gaps in recordings of other programs: the original stream's index jumps ahead of the file's.
+// Gaps in recordings by other programs, where the stream's index jumps ahead of the file's.
 std::vector<Loss> jumps_of(const Json& captures, std::uint64_t offset)
 {
     std::vector<Loss> gaps;
-    std::uint64_t before = 0, index = 0; // of the capture before
+    std::uint64_t before = 0, index = 0; // start and index of the previous capture
     bool first = true;
     for (const Json& capture : captures) {
         const std::uint64_t start = count(capture, "core:sample_start", 0);

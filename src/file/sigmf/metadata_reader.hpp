@@ -18,7 +18,7 @@ struct Contents {
     Tuning tuning;
     std::vector<Loss> losses;      ///< offsets in samples of the file
     std::vector<Gap> gaps;         ///< the losses that are not filled with zeros
-    std::uint64_t first_index = 0; ///< of the first sample, not counting the losses right before it
+    std::uint64_t first_index = 0; ///< first sample's index, not counting losses right before it
     bool first_exact = true;       ///< false: it is a lower bound
     std::string dataset;           ///< name of the data file if it is not the usual one
     DataLayout layout;             ///< the bytes of that file that are not samples
@@ -35,8 +35,8 @@ Contents contents_of(const Json& metadata, const std::optional<Format>& stated =
 Settings settings_in(const Json& metadata);
 
 inline constexpr const char* kMetadataTooLong = "the metadata have more than 64 MiB";
-/// Throws a storage Error (EBADMSG) with that text if the file `path` has more bytes than
-/// kMostMetadata.
+/// Throws a storage Error (EBADMSG) with the text kMetadataTooLong if the file `path` has more
+/// bytes than kMostMetadata.
 void refuse_long_metadata(std::uint64_t bytes, const std::string& path);
 
 /// Reads a metadata file. Throws a storage Error if it is missing or too long.

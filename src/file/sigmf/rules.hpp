@@ -10,7 +10,7 @@
 namespace iio_stream::file {
 
 inline constexpr std::uint64_t kMostCount = INT64_MAX; ///< SigMF's limit for all counts
-inline constexpr double kMostHz = 1e12;                ///< for rates and frequencies
+inline constexpr double kMostHz = 1e12;                ///< limit for rates and frequencies
 
 /// A requirement of SigMF 1.2.5, or of iio-stream, for the value of one key.
 struct Rule {
@@ -19,8 +19,8 @@ struct Rule {
     enum { may, must } presence = may;
     /// The consequence of a wrong value: the samples are read without it, or cannot be read.
     enum { left_out, prevents_reading } if_wrong = left_out;
-    /// Returns the value that a wrong value stands for, or null if there is none. Without a
-    /// function, there is never such a value.
+    /// Returns the value that a wrong value stands for, or null if there is none. A rule without
+    /// this function repairs nothing.
     Json (*repair)(const Json& value) = nullptr;
 };
 

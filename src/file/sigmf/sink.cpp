@@ -123,7 +123,7 @@ bool SigmfSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, s
     }
 }
 
-// If there are metadata without a data file, no data file is created either.
+// If there are metadata without a data file, no data file is created.
 void SigmfSink::publish_new(std::int64_t timeout_ns)
 {
     const Pair& files = settings_.files;
@@ -242,7 +242,7 @@ void SigmfSink::submit(Block filled)
     record_start();
     if (data_->journal() && tunings_.complete_until() != kUnknown)
         data_->journal()->set_retunings_final_before(tunings_.complete_until());
-    if (!detects_losses_) // after a kill, too, any number of samples may be missing
+    if (!detects_losses_) // a recovery must assume that samples may be missing anywhere
         data_->set_losses_final_before(0);
     else if (filled.losses_final_before() != kUnknown)
         data_->set_losses_final_before(log_.losses_final_before());
@@ -254,7 +254,7 @@ void SigmfSink::announce(const PartStart& start)
     data_->journal()->announce(start);
 }
 
-// Writes no losses: they are recorded in the journal until that is closed.
+// Writes no losses: they are recorded in the journal until the data file is closed.
 void SigmfSink::publish_start()
 {
     if (original_)

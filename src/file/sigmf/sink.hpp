@@ -97,7 +97,7 @@ private:
     SigmfSettings settings_;
     std::unique_ptr<FileSink> data_;
     Json metadata_;
-    std::shared_ptr<const CopiedMetadata> original_; ///< if the samples come from a recording
+    std::shared_ptr<const CopiedMetadata> original_; ///< set if the samples come from a recording
     std::size_t sample_bytes_ = 1;
     int cancel_ = -1;
     bool open_ = false;          ///< the files belong to this sink …
@@ -108,12 +108,12 @@ private:
     TuningLog tunings_;
     bool noted_ = false;                 ///< start_with() has noted the first block
     Outcome opening_;                    ///< for publish_start()
-    std::uint64_t opening_position_ = 0; ///< of the first sample, in the stream
+    std::uint64_t opening_position_ = 0; ///< position of the first sample in the stream
     /// The index of the first zero, if the file begins with zeros in place of lost samples.
     std::optional<std::uint64_t> opening_zeros_from_;
     std::string sha512_;
     std::string stream_error_; ///< the error that ended the stream; "" = it ended as intended
-    Counter hashed_ = std::make_shared<std::atomic<std::uint64_t>>(0); ///< bytes, of all siblings
+    Counter hashed_ = std::make_shared<std::atomic<std::uint64_t>>(0); ///< bytes of all siblings
 };
 
 } // namespace iio_stream::file

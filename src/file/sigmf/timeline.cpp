@@ -16,7 +16,8 @@ double rate_in(const Json& object, const char* key, double otherwise)
     return object.contains(key) ? object[key].get<double>() : otherwise;
 }
 
-// The time after that many samples; nullopt if 64 bits of nanoseconds cannot hold it.
+// The time at which `samples` more samples have passed; nullopt if 64 bits of nanoseconds cannot
+// hold it.
 std::optional<std::int64_t> later(std::int64_t utc_ns, std::uint64_t samples, double rate) noexcept
 {
     constexpr double kMostNs = 9e18;

@@ -19,8 +19,8 @@ public:
 
     /// Index of a sample in the original stream, including the samples that were lost.
     std::uint64_t index_of(std::uint64_t position) const noexcept;
-    /// When the sample was taken, in nanoseconds since 1970 UTC: core:datetime of the last capture
-    /// that has one, plus the time of the samples since then, including lost ones, at their rate.
+    /// When the sample was taken, in nanoseconds since 1970 UTC. This is core:datetime of the last
+    /// capture that has one, plus the duration of the samples since then, including lost ones.
     /// nullopt if no capture has a time, if the rate is unknown, or if the rate changes in between.
     std::optional<std::int64_t> utc_ns_of(std::uint64_t position) const noexcept;
     /// When the lost sample with that index was taken. It is missing right before `position`.

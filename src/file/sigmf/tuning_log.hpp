@@ -27,7 +27,7 @@ public:
     bool note(const Block& filled, std::uint64_t offset, std::size_t sample_bytes);
     /// Passes all settings to the listener, for a file that continues a retuned one.
     void report_all() const;
-    /// Adds the stream's last retuning, at its end.
+    /// Adds the last retuning, which is reported at the end of the stream.
     void set_last_retuning(const Retuning& last);
     /// Adds a retuning that became known after the file's last block. Returns false if it is after
     /// the file.

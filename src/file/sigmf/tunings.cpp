@@ -41,7 +41,7 @@ Spans spans_of(const Tunings& tunings, std::uint64_t samples)
         spans[retuned.end] = retuned.settings;
     }
     if (const auto from = tunings.unread_from) {
-        // The recording's rate is kept unless a change of it was found.
+        // The recording's rate is kept unless it was found to have changed.
         const Settings last = std::prev(spans.upper_bound(*from))->second;
         spans.erase(spans.lower_bound(*from), spans.end());
         spans[*from] = {std::nullopt, std::nullopt, std::nullopt, last.rate};

@@ -5,8 +5,8 @@
 
 namespace iio_stream::file {
 
-/// Adds a capture at each retuning, without the values that are unknown there. The captures must
-/// already have everything else in `outcome`.
+/// Adds a capture at each retuning, without the values that are unknown there. All other facts of
+/// `outcome` must already be in the captures.
 void write_tunings(Json& metadata, const Outcome& outcome);
 
 /// Whether write_tunings() writes this key of a capture.

@@ -22,10 +22,10 @@ namespace iio_stream::file {
 namespace {
 
 constexpr std::uint32_t kNoSize = 0xffffffff;    ///< RF64: the size is in the chunk "ds64"
-constexpr std::uint32_t kSoxNoSize = 0x7ffff000; ///< sox writes it if it cannot seek back
-constexpr std::size_t kMostChunks = 4096;        ///< before the samples
+constexpr std::uint32_t kSoxNoSize = 0x7ffff000; ///< size that sox writes if it cannot seek back
+constexpr std::size_t kMostChunks = 4096;        ///< limit on chunks before the samples
 constexpr std::size_t kMostChannels = 64;
-constexpr std::size_t kKnownBytes = 64; ///< bytes kept of a chunk, enough for the chunks read here
+constexpr std::size_t kKnownBytes = 64; ///< bytes kept of each chunk, enough for those read here
 
 constexpr unsigned kPcm = 1, kFloat = 3, kExtensible = 0xfffe;
 
@@ -187,7 +187,7 @@ void HeaderReader::take_format(const Chunk& chunk, WavHeader& header)
     frame_ = frame;
 }
 
-// SDR Console writes XML into a chunk of that name, which is ignored.
+// SDR Console writes XML into its chunk "auxi". Such a chunk is ignored.
 void HeaderReader::take_auxi(const Chunk& chunk, WavHeader& header) const
 {
     constexpr std::size_t kFrequency = 32; // after the times of the start and the stop
@@ -227,8 +227,8 @@ bool HeaderReader::are_chunks(std::uint64_t at) const
     return true;
 }
 
-// The stated size of the samples; nullopt if the recorder did not finish the file, whose samples
-// then reach to its end.
+// The stated size of the samples; nullopt if the recorder did not finish the file. In this case,
+// the samples extend to the end of the file.
 std::optional<std::uint64_t> HeaderReader::length_of(const Chunk& data) const
 {
     const std::uint64_t there = file_bytes_ - data.begin;

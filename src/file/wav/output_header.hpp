@@ -23,8 +23,8 @@ struct WavFacts {
 };
 
 /// The conversion of `format` to the nearest format that WAV files hold: cu8, ci16_le, ci32_le,
-/// cf32_le, cf64_le, or one or two real channels of these words. Throws a usage Error for more than
-/// two channels.
+/// cf32_le, cf64_le, or one or two real channels with values of these types. Throws a usage Error
+/// for more than two channels.
 Conversion conversion_to_wav(const Format& format, const std::string& path);
 
 /// Throws a usage Error if the sample rate is unknown or the header cannot hold it.
@@ -34,10 +34,10 @@ void require_wav_rate(const Format& format, const std::string& path);
 /// exactly.
 std::string not_kept_in_wav(const WavFacts& facts);
 
-/// The header of a file with that many bytes of samples. nullopt: the size is not known yet, and
+/// The header of a file with `data_bytes` bytes of samples. nullopt: the size is not known yet, and
 /// readers take everything up to the end of the file. The header is RIFF if the sizes fit into 32
 /// bits, otherwise RF64 (EBU Tech 3306), whose first chunk is "ds64". Frequency and time are in
-/// SpectraVue's chunk "auxi", as SDR#, HDSDR, SDRuno and SDRangel read them; 0 = unknown. The chunk
+/// SpectraVue's chunk "auxi", which SDR#, HDSDR, SDRuno and SDRangel read; 0 = unknown. The chunk
 /// "JUNK" fills the rest. Other readers skip both chunks. SDRangel expects the format right after
 /// "WAVE", then "auxi", and searches for "data" in steps of 8 bytes from there. It finds "data" in
 /// this header.

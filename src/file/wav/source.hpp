@@ -5,8 +5,8 @@
 
 namespace iio_stream::file {
 
-/// Whether to read `target` as a WAV file: by its suffix, or because it begins with RIFF or RF64,
-/// whatever its suffix. False for a SigMF name, a pipe or a device.
+/// Whether to read `target` as a WAV file. True if it has a suffix of WAV files, or if it begins
+/// with RIFF or RF64. False for a SigMF name, a pipe or a device.
 bool is_wav(const FileTarget& target);
 
 /// The settings of a raw source that reads the samples of a WAV file, with all facts from its
