@@ -95,7 +95,7 @@ void Folder::write(const std::string& name, const std::string& text)
 {
     const std::string path = path_ + name;
     const std::string own =
-        path + "." + std::to_string(std::random_device()()); // other processes may write it, too
+        path + "." + std::to_string(std::random_device()()); // other processes may write `path`
     sys::publish_file(own, text, sys::Existing::refused);
     if (::rename(own.c_str(), path.c_str()) < 0) {
         const int error = errno;

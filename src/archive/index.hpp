@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The format of an archive's index, which has one JSON value per line. The first line has the
-// version of the format and the SHA-512 of everything after that line. The hash detects damage and
-// truncation, but not forgery. The second line is the listing. In it, each recording has the global
-// object of its first part's metadata, without the keys whose values are different in each part.
-// For each recording, in the same order, a line follows with one array per search key: "part", the
-// rest of each part's name after the recording's name; "bytes", the size of each data object;
-// "utc_ns", the earliest time of each part's captures, or null. Then one line per part follows:
+// An archive's index has one JSON value per line. The first line has the version of the format and
+// the SHA-512 of everything after that line. The hash detects damage and truncation, but not
+// forgery. The second line is the listing. In it, each recording has the global object of its first
+// part's metadata, without the keys whose values are different in each part. For each recording, in
+// the same order, a line with its search keys and one line per part follow. Each search key has an
+// array with one element per part. "part" has the rest of the part's name after the recording's
+// name. "bytes" has the size of the data object. "utc_ns" has the earliest time of the part's
+// captures, or null. The line of a part is:
 //   {"meta": [size, time in ns, ETag] as listed,
 //    "words": the metadata, whose global object has only the keys that differ from the recording's,
 //    "without": keys of the recording's global object that the part does not have}.

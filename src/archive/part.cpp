@@ -19,7 +19,7 @@ namespace {
 using file::Json;
 
 constexpr std::uint64_t kMostIndex = std::uint64_t{1}
-                                     << 62; ///< as elsewhere: the sum of two does not overflow
+                                     << 62; ///< so that the sum of two does not overflow
 
 [[noreturn]] void refuse(const std::string& what)
 {
@@ -109,7 +109,7 @@ std::vector<Zeros> zeros_of(const Json& metadata)
     return made;
 }
 
-/// Returns the number at the end of a part's name, which has 4 to 18 digits.
+/// Returns the number of 4 to 18 digits at the end of a part's name.
 std::optional<std::uint64_t> number_of(std::string_view name)
 {
     constexpr std::size_t kFewest = 4, kMost = 18;
@@ -150,7 +150,7 @@ std::optional<Part> part_of(const std::string& name, std::string_view text)
     part.samples = contents.samples.value_or(kUnknown);
     part.captures = captures_of(metadata);
     if (part.number.value_or(0) != 0 && part.samples != 0 &&
-        !has_index(metadata)) // a recording begins here
+        !has_index(metadata)) // a later part would have an index
         part.number.reset();
     part.zeros = zeros_of(metadata);
     if (contents.state) // in recordings by other programs the captures show the gaps

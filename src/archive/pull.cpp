@@ -69,7 +69,7 @@ public:
         }
     }
 
-    /// False if another pull has finished meanwhile, so that path_ exists.
+    /// Returns false if another pull has finished meanwhile, so that path_ exists.
     bool is_ours() const noexcept { return is_ours_; }
 
     /// Bytes of an earlier download that are kept.
@@ -80,7 +80,7 @@ public:
         resumed_ = part_.sha512.empty() ? 0 : sys::file_size(fd_.get(), partial_);
         if (resumed_ > part_.data_bytes)
             resumed_ = 0;
-        if (!fetch(got) && resumed_ != 0) { // the earlier bytes are not of this object
+        if (!fetch(got) && resumed_ != 0) { // the earlier bytes belong to another object
             resumed_ = 0;
             (void)fetch(got);
         }
@@ -137,10 +137,11 @@ private:
     sys::UniqueFd fd_;
     std::uint64_t resumed_ = 0;
     bool is_ours_ = false;
-    std::string wrong_; ///< why the download is invalid; "" if it is not
+    std::string wrong_; ///< why the download is invalid; "" if it is valid
 };
 
-/// Fails early. Otherwise each part would be downloaded before its write fails.
+/// Throws an Error if the folder is not writable. Otherwise each part would be downloaded before
+/// its write fails.
 void require_writable(const std::string& folder)
 {
     sys::make_directories(folder);
@@ -238,8 +239,8 @@ private:
         }
     }
 
-    /// Returns whether a file has the part's samples. If its metadata exist, the size alone
-    /// decides, because metadata are written last.
+    /// Returns whether a file has the part's samples. If its metadata exist, only the size is
+    /// compared, because metadata are written last.
     static bool is_whole(Store& store, const Part& part, const std::string& path, bool is_finished)
     {
         struct stat status {};

@@ -16,8 +16,8 @@ namespace iio_stream::archive {
 namespace {
 
 /// The largest step by which a clock may have been set back between two parts whose sample indexes
-/// are not contiguous. Parts that are left over from an older recording of the same name are
-/// further back.
+/// are not contiguous. A part with an even earlier time is left over from an older recording of the
+/// same name.
 constexpr std::int64_t kClockStepNs = 60'000'000'000;
 
 [[noreturn]] void does_not_fit(const std::string& what)

@@ -222,8 +222,8 @@ std::uint64_t VerifySink::unreported() const
         jumps.begin(), jumps.end(), [&](const detail::Jump& jump) { return !is_reported(jump); }));
 }
 
-// Describes the unreported losses: their number, the place of the first one, and what the blocks
-// report there. Empty if there are none.
+// Describes the unreported losses: their number, the place of the first one, and the largest loss
+// that the blocks report there. Returns "" if there are none.
 std::string VerifySink::silent_losses() const
 {
     const std::uint64_t silent = unreported();

@@ -66,8 +66,8 @@ void join_json_file(std::vector<std::string>& arguments)
 // The sole argument with which options_of() makes a command list its options.
 constexpr const char* kListOptions = "--list-options";
 
-// Whether `key` is the name of `option`, an option of an endpoint, or an abbreviation of the name.
-// The user wrote it like an option of the command: "--frequency", "--freq".
+// Returns whether `key` is the name of the endpoint option `option`, or an abbreviation of that
+// name. The user wrote it like an option of the command: "--frequency", "--freq".
 bool is_meant(const Option& option, const std::string& key)
 {
     constexpr std::size_t kShortest = 3;

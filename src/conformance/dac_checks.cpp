@@ -75,7 +75,7 @@ private:
     std::vector<std::byte> chunk_;
 };
 
-// Whether the transmitter stayed silent. Reports a failure if it did not.
+// Returns whether the transmitter stayed silent. Reports a failure if it did not.
 bool stayed_silent(Run& run, const Silence& silence, const Way& way)
 {
     if (run.options().transmit)

@@ -25,8 +25,8 @@ std::uint64_t counter_at(std::uint64_t sample, std::size_t channel)
     return (sample + channel * kBetweenChannels) & kCounterMask;
 }
 
-// The device whose debugfs switches the loopback. The radio's settings of either direction belong
-// to it.
+// The device whose debugfs switches the loopback on. The radio's settings for both directions
+// belong to this device.
 std::string phy_of(const Subject& subject)
 {
     for (const auto& [option, places] : subject.buffer.tuning)

@@ -11,7 +11,7 @@
 
 namespace iio_stream::conformance {
 
-/// How a device filled one block, in which every word had been marked beforehand.
+/// The state of one block after a device has filled it. Every word had been marked beforehand.
 struct MarkedBlock {
     iio::Completion::State state = iio::Completion::State::complete;
     int error = 0;
@@ -21,7 +21,8 @@ struct MarkedBlock {
     std::size_t untouched_pages = 0; ///< pages without a written word
 };
 
-/// Blocks of one memory, or the kernel's own, that a device filled, or the reason why it did not.
+/// The blocks that a device filled, or the reason why it filled none. The blocks are in one kind of
+/// memory, or are the kernel's own.
 struct MarkedBlocks {
     std::string refused; ///< why the device cannot fill such blocks; empty if it can
     std::size_t block_bytes = 0;
@@ -37,7 +38,7 @@ MarkedBlocks fill_marked_kernel_blocks(const Subject& subject);
 /// The result of enqueuing blocks to a buffer that is not enabled, and stopping it.
 struct IdleQueue {
     std::string refused;
-    bool completed = false;   ///< a block ended before the stop
+    bool completed = false;   ///< a block completed before the stop
     double waited = 0;        ///< seconds that a wait of kIdleWait took
     std::size_t returned = 0; ///< blocks that came back after the stop
     std::size_t queued = 0;

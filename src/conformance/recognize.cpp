@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::uint64_t kFewestRecognized = 256; ///< samples
 constexpr std::uint64_t kWrongShare =
-    10; ///< at most one wrong sample in this many: zeros match 3 of 4 places of a ramp
+    10; ///< at most one wrong sample in this many, because zeros match 3 of 4 places of a ramp
 
 constexpr std::uint64_t kJumpShare =
-    100; ///< at most one jump in this many samples: other data matches in some bits
+    100; ///< at most one jump in this many samples, because other data can match in some bits
 
 } // namespace
 

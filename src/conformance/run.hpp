@@ -84,7 +84,7 @@ private:
     std::int64_t begin_ns_ = 0;
 };
 
-/// How often a check runs, and for which buffers.
+/// Determines how often a check runs, and for which buffers.
 enum class Scope {
     machine, ///< once
     input,   ///< for each input buffer that can be streamed

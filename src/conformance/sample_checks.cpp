@@ -216,7 +216,7 @@ void check_prbs(Run& run, Subject* subject)
     while (session[0].stats().blocks < 2 && sys::monotonic_ns() < deadline && !session.wait(10ms))
         continue;
     std::string read;
-    for (int reading = 0; reading < 2; ++reading) { // the first one clears the errors of switching
+    for (int reading = 0; reading < 2; ++reading) { // the first reading clears switch-on errors
         settings.switch_on(prbs->file, prbs->on, prbs->off);
         (void)session.wait(50ms);
         read = sys::read_text(prbs->monitor).value_or("");

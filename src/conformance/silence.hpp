@@ -17,8 +17,8 @@ public:
 
     /// The reason why the transmitter is not known to be silent; empty if it is silent.
     const std::string& missing() const noexcept { return missing_; }
-    /// Reads both again, because a driver can power an oscillator up when its DAC starts. Describes
-    /// the first difference; empty if there is none.
+    /// Reads the powerdowns and the gains again, because a driver can power an oscillator up when
+    /// its DAC starts. Describes the first difference; empty if there is none.
     std::string broken() const;
     /// "ad9361-phy/… has a gain of -89.75 dB, ad9361-phy/… is powered down".
     const std::string& text() const noexcept { return text_; }
@@ -32,8 +32,8 @@ private:
     std::string missing_, text_;
 };
 
-/// Whether a DAC may be enabled now: with --transmit, or if its transmitter is silent. Otherwise
-/// reports the check as skipped.
+/// Returns whether a DAC may be enabled now: with --transmit, or if its transmitter is silent.
+/// Otherwise reports the check as skipped.
 bool may_transmit(Run& run, const Silence& silence);
 
 } // namespace iio_stream::conformance

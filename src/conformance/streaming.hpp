@@ -25,7 +25,7 @@ PipelineConfig capture_config(const Subject& subject, const Way& way);
 /// the summary. Throws Error if the stream cannot be prepared.
 Summary stream(Run& run, const PipelineConfig& config);
 
-/// Numbers for people: "1.5 MS/s", "65.54 kB", "20 ms".
+/// Human-readable numbers: "1.5 MS/s", "65.54 kB", "20 ms".
 std::string rate_text(double samples_per_second);
 std::string bytes_text(double bytes);
 std::string seconds_text(double seconds);

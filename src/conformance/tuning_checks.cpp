@@ -154,8 +154,8 @@ void check_targets(Run& run, std::vector<iio::TuningTarget> targets, const std::
         run.skip(texts);
 }
 
-// Whether the settings may be changed. The device must not be in use, and a transmitter's settings
-// require --transmit. Otherwise reports the check as skipped.
+// Returns whether the settings may be changed. The device must not be in use, and a transmitter's
+// settings require --transmit. If they may not be changed, reports the check as skipped.
 bool may_tune(Run& run, const Subject& subject)
 {
     if (!subject.blocked.empty())

@@ -32,7 +32,7 @@ constexpr const char* kHelp =
 constexpr std::size_t kLongestValue =
     64 * 1024; ///< firmware and filters are written as attributes, too
 
-// Returns 0 or the errno. Values of libiio end with a NUL instead of a newline.
+// Returns 0 or the errno. In libiio's protocol, a value ends with a NUL instead of a newline.
 int read_value(const std::string& file, std::string& value)
 try {
     const auto text = sys::read_text(file);
@@ -361,8 +361,8 @@ try {
     send_number(-error.code().value());
 }
 
-// This applies to playback only: all readers of a device share one capture, which has its own
-// number of blocks.
+// The number applies to playback only, because all readers of a device share one capture, which has
+// its own number of blocks.
 void Client::set_buffers(const Request& request)
 {
     const auto tree = state_.tree();

@@ -16,7 +16,7 @@ public:
     /// Both formats must be laid out. Throws Error if a channel of `to` is missing in `from`.
     Demux(const Format& from, const Format& to);
 
-    /// Whether the formats are the same, so that nothing needs to be extracted.
+    /// Returns whether the formats are the same, so that nothing needs to be extracted.
     bool is_trivial() const noexcept { return trivial_; }
     /// Extracts the channels from all samples of `in`, which must be whole samples.
     void copy(std::span<const std::byte> in, std::span<std::byte> out) const noexcept;

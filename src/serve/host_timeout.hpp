@@ -8,7 +8,7 @@
 
 namespace iio_stream::serve {
 
-/// How long the buffers of a host's programs wait for a block, in nanoseconds.
+/// The time for which the buffers of a host's programs wait for a block, in nanoseconds.
 /// libiio sends TIMEOUT on its context's connection only, and opens a connection of its own for
 /// each buffer. The server cannot determine to which of the host's programs a buffer belongs. Each
 /// buffer therefore waits for the longest timeout that any of them has set, so that no program can

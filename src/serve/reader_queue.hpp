@@ -23,7 +23,7 @@ public:
 
     /// The format of the samples that the reader requests.
     const Format& format() const noexcept { return format_; }
-    /// Readable while there is a block or an error.
+    /// Returns a descriptor that is readable while there is a block or an error.
     int fd() const noexcept { return ready_event_.fd(); }
     struct Taken {
         Block block;

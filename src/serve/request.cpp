@@ -41,7 +41,7 @@ constexpr Syntax kSyntax[] = {
     {"SET", Verb::set_buffers, Shape::set},
 };
 
-// Whether `text` is the word `capitals`, entirely in upper case or entirely in lower case.
+// Returns whether `text` is the word `capitals`, entirely in upper case or entirely in lower case.
 bool is_word(std::string_view text, std::string_view capitals)
 {
     if (text == capitals)

@@ -11,7 +11,7 @@ namespace {
 
 // Blocks of a playback; kBuffers is libiio's default.
 constexpr std::size_t kBuffers = 4, kMostBuffers = 64;
-// How long to wait for a client that has just disconnected to close the device.
+// How long to wait until a client that has just disconnected has closed the device.
 constexpr std::chrono::milliseconds kTimeout{200};
 
 ServedReader stats_of(const ServerState::OpenBuffer& open)

@@ -49,7 +49,7 @@ public:
                        const sys::ZeroCopy::Buffer& buffer, const sys::Lease& lease);
     /// Call when the buffers that are sent in place are replaced by others.
     void forget_buffers();
-    const char* why_copied() { return zero_copy().why_not(); } ///< nullptr: it is not copied
+    const char* why_copied() { return zero_copy().why_not(); } ///< nullptr: no bytes are copied
     /// Waits until `ready` is readable. Returns false at `deadline_ns`. Throws Disconnected if the
     /// client hangs up or the server stops.
     bool await(int ready, std::int64_t deadline_ns);

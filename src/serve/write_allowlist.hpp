@@ -8,7 +8,7 @@
 
 namespace iio_stream::serve {
 
-/// Decides, by the rules of --allow, which writes of clients are permitted.
+/// Determines from the rules of --allow which writes of clients are permitted.
 class WriteAllowlist {
 public:
     /// Throws a usage Error for a rule that cannot match anything.

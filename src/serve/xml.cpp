@@ -15,7 +15,8 @@ namespace iio_stream::serve {
 
 namespace {
 
-// libiio validates the XML with libxml2, which complains on the client's stderr if there is no DTD.
+// libiio validates the XML with libxml2, which prints a message to the client's stderr if there is
+// no DTD.
 constexpr const char* kHead =
     "<?xml version=\"1.0\" encoding=\"utf-8\"?>"
     "<!DOCTYPE context ["

@@ -37,7 +37,7 @@ private:
     std::size_t filled_ = 0;
 };
 
-/// A receiver's acknowledgment: it has all blocks before `sequence`.
+/// A receiver's acknowledgment that it has all blocks before `sequence`.
 struct Ack {
     static constexpr std::size_t kBytes = 16;
     std::uint32_t stream_id = 0;
@@ -47,8 +47,8 @@ struct Ack {
     static std::optional<Ack> decode(std::span<const std::byte, kBytes> bytes) noexcept;
 };
 
-/// A receiver's request. `stream_id` is the stream that it has received a part of (0: it takes any
-/// stream), and `sequence` the block that it needs next.
+/// A receiver's request. `stream_id` is the stream of which the receiver already has a part (0: it
+/// accepts any stream), and `sequence` the block that it needs next.
 struct StreamRequest {
     std::uint32_t stream_id = 0;
     std::uint64_t sequence = 0;

@@ -85,8 +85,8 @@ void Rendezvous::connect()
     candidates_.push_back(std::move(candidate));
 }
 
-// The message fits into an empty socket buffer. If it cannot be sent, the connection is closed,
-// which recv() reports.
+// The message fits into an empty socket buffer. If it cannot be sent, the connection has already
+// ended, which recv() reports.
 void Rendezvous::send_hello(Candidate& candidate)
 {
     sys::configure_connection(candidate.fd.get(), kPeerTimeoutNs);
@@ -97,7 +97,7 @@ void Rendezvous::send_hello(Candidate& candidate)
     (void)::send(candidate.fd.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-// Returns false when the candidate has become a peer. Throws the reason to reject it.
+// Returns false when the candidate has become a peer. Throws an Error if it has to be rejected.
 bool Rendezvous::advance(Candidate& candidate, std::optional<Peer>& peer)
 {
     const int fd = candidate.fd.get();

@@ -22,10 +22,11 @@ struct Peer {
                  completed_ns = 0; ///< when it connected, and when its message was complete
 };
 
-/// Finds peers by listening or by attempts to connect. A program that sends nothing, or bytes that
-/// are not a handshake, does not delay the others: several connections can be in their handshake,
-/// each with its own deadline, and a new one replaces the oldest if there are too many. Owns: the
-/// listener, and connections until their message is complete. Thread: one at a time.
+/// Finds peers by listening or by attempts to connect. Several connections can be in their
+/// handshake, each with its own deadline. A program that sends nothing, or bytes that are not a
+/// handshake, therefore does not delay the others. If there are too many connections, a new one
+/// replaces the oldest. Owns: the listener, and connections until their message is complete.
+/// Thread: one at a time.
 class Rendezvous {
 public:
     struct Handshake {
@@ -33,7 +34,7 @@ public:
         std::function<void(const Peer&)> check_peer; ///< throws an Error to reject the peer
     };
 
-    /// Listens at once with bind=on. Throws Error(device) if that fails.
+    /// Starts to listen if bind=on. Throws Error(device) if that fails.
     Rendezvous(const Settings& settings, Handshake handshake);
 
     /// Starts to wait for a peer for at most `wait_ns` (INT64_MAX: no limit; 0: one attempt, if
@@ -46,7 +47,7 @@ public:
     std::optional<Peer> poll_peer();
     /// Waits for a peer. Throws Error(ECANCELED) when `cancel` becomes readable.
     Peer wait_for_peer(int cancel);
-    /// Becomes readable when poll_peer() has work.
+    /// Returns a descriptor that becomes readable when poll_peer() has work.
     int fd() const noexcept { return group_.fd(); }
     /// Describes the rejected peers for the summary; "" if there were none.
     std::string rejected_peers() const;

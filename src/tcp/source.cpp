@@ -260,8 +260,8 @@ Taken TcpSource::deliver()
             false};
 }
 
-// Returns when the last sample of the header's block was complete, by this machine's clock or in
-// UTC.
+// Returns the time at which the last sample of the header's block was complete, on this machine's
+// clock or in UTC.
 Time TcpSource::time_of(const framing::Header& header) const noexcept
 {
     const Time time = framing::time_of(header, clock_offset_ns_, uncertainty_ns_);

@@ -34,7 +34,8 @@ void add_interface(framing::ByteWriter& out, Speed speed)
     }
 }
 
-// "WINUSB" for the interface, and the GUID by which Windows programs find it.
+// Adds the compatible ID "WINUSB" of the interface, and the GUID by which Windows programs find the
+// interface.
 void add_windows(framing::ByteWriter& out)
 {
     constexpr unsigned kVersion = 0x0100, kCompatible = 4, kProperties = 5, kHeadBytes = 11;

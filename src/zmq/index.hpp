@@ -13,8 +13,8 @@
 namespace iio_stream::zmq {
 
 /// The first bytes of the part that index=on sends before the samples of each message. A subscriber
-/// can use it as a topic: if it is the key of a ZMQ SUB Source of GNU Radio, that block removes the
-/// part.
+/// can use these bytes as a topic. If they are the key of GNU Radio's ZMQ SUB Source, that block
+/// removes the part.
 inline constexpr std::string_view kIndexKey = "iio-stream:index";
 
 /// The place of a message's samples in the stream, and the known losses before them. The counts

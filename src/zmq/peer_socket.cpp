@@ -83,7 +83,7 @@ void PeerSocket::open(const Settings& settings, const Config& config)
     }
     socket_.set(ZMQ_IMMEDIATE, 1); // queue nothing for a peer that is not connected
     socket_.set(ZMQ_LINGER,
-                0); // drop unread messages when a peer disconnects; close() sets another time
+                0); // drop unread messages when a peer disconnects; close() sets the linger time
     if (settings.address.starts_with("tcp")) { // disconnect a machine that vanished
         socket_.set(ZMQ_TCP_KEEPALIVE, 1);
         socket_.set(ZMQ_TCP_MAXRT, static_cast<int>(config.timeout_ns / 1'000'000));
@@ -122,7 +122,8 @@ void PeerSocket::read_connections()
         if (event->what == ZMQ_EVENT_LISTENING) {
             own_listener_ = event->fd;
             listener_ = sys::UniqueFd(::fcntl(event->fd, F_DUPFD_CLOEXEC, 0));
-            (void)::fcntl(event->fd, F_SETFL, O_NONBLOCK); // accept() must not block: it is shared
+            // accept() must not block, because several sockets share the listener.
+            (void)::fcntl(event->fd, F_SETFL, O_NONBLOCK);
         } else if (event->what == ZMQ_EVENT_DISCONNECTED) {
             std::erase(peers_, event->fd);
         } else {
@@ -157,8 +158,8 @@ void PeerSocket::read_subscriptions()
 
 // zmq_unbind() would also end the connections. Therefore libzmq keeps its listener, but dup3() puts
 // another socket behind the descriptor. A new connection wakes all sockets that share the listener;
-// accept() on the other socket then fails with EAGAIN. libzmq must find the original socket again
-// when it removes it from its epoll set, so close() restores it.
+// accept() on the other socket then fails with EAGAIN. close() restores the original socket,
+// because libzmq has to remove that socket from its epoll set.
 void PeerSocket::stop_listening(int idle, int listener)
 {
     listens_ = false;

@@ -163,7 +163,7 @@ void ZmqSink::send_queued()
     }
 }
 
-// Decides which peers get a part. Returns false if there are none.
+// Determines which peers get a part. Returns false if there are none.
 bool ZmqSink::begin(Part& part)
 {
     part.begun = true;
@@ -262,8 +262,8 @@ void ZmqSink::stop(Stop how, const StreamEnd&)
         return;
     message_.reset();
     parts_.clear();
-    // The time for messages that the kernel has not taken yet. One slow peer among many does not
-    // use up the thread's whole deadline.
+    // This is the time for messages that the kernel has not taken yet. A sink that drops waits for
+    // half of the timeout at most, so that a slow peer does not use up the thread's whole deadline.
     const std::int64_t linger_ns = how == Stop::abort ? 0 : drops_ ? timeout_ns_ / 2 : timeout_ns_;
     for (auto& peer_socket : peer_sockets_) {
         peer_socket->poll_events();

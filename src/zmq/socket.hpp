@@ -63,13 +63,13 @@ public:
     void subscribe_to_all();
     void open(bool bind); ///< binds, or starts to connect
 
-    /// monitor() reports events of the connections at an inproc:// address; monitor_nothing() ends
-    /// that.
+    /// monitor() reports events of the connections at an inproc:// address; monitor_nothing() stops
+    /// the reports.
     void monitor(const std::string& address, int events);
     void monitor_nothing() noexcept;
 
-    /// Becomes readable when the result of can() may have changed. Call can() before each wait,
-    /// because sending and receiving consume such changes as well.
+    /// Returns a descriptor that becomes readable when the result of can() may have changed. Call
+    /// can() before each wait, because sending and receiving consume such changes as well.
     int fd() const;
     bool can(short events) const; ///< ZMQ_POLLIN, ZMQ_POLLOUT
     /// Returns false if nothing can be sent or received now. A message that was sent is empty.

@@ -106,7 +106,7 @@ std::optional<Index> ZmqSource::take_index()
     return index;
 }
 
-// Returns false if no message has arrived yet. After an invalid message no other one is received.
+// Returns false if no message has arrived yet. After an invalid message, no more are received.
 bool ZmqSource::next_message()
 {
     if (failed_)

@@ -26,7 +26,7 @@ void push_each(const PushConfig& config, PushQueue& queue,
                const std::function<bool(const PushReport&)>& go_on);
 
 /// Checks the settings, without a request to the store. Throws the same Error as push_archive() for
-/// invalid settings, and a usage Error for a name of metadata that pull_archive() would refuse.
+/// invalid settings, and a usage Error for a recording's name that pull_archive() would refuse.
 /// Returns the minimum number of bytes of stored recordings that `keep` leaves in the folder;
 /// kUnknown: all.
 std::uint64_t check_push(const PushConfig& config, const std::string& metadata);

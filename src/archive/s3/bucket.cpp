@@ -115,7 +115,7 @@ public:
         if (!etag_.empty() && response.etag != etag_) // the store ignores conditions
             throw Error(Fault::storage, EEXIST, "read", url_, "it was replaced meanwhile");
         if (!answered_)
-            place_ = first_of(response); // without ranges, the store sends everything
+            place_ = first_of(response); // a store without support for ranges sends everything
         answered_ = true;
         etag_ = response.etag;
         const auto known =
@@ -171,12 +171,12 @@ private:
     }
 
     std::uint64_t have_, tried_, place_ = 0;
-    bool answered_ = false; ///< the current request
+    bool answered_ = false; ///< whether the current request has an answer
     std::string etag_;
     const std::string url_;
 };
 
-/// Follows the pages of a list. It always ends, whatever the store answers.
+/// Follows the pages of a list. Rejects a list that could continue without end.
 class Pagination {
 public:
     explicit Pagination(std::string url) : url_(std::move(url)) {}

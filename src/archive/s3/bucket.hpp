@@ -45,8 +45,9 @@ public:
     std::map<std::string, Entry> list(const std::string& prefix);
     void remove(const std::string& key);
     /// Writes an object and returns its ETag. `md5` is the MD5 of `bytes`; the store rejects bytes
-    /// that do not match it. `condition` is a header, "If-None-Match: *" or "If-Match: …", which
-    /// the store may not support, or "". Throws an Error with EEXIST if the precondition fails.
+    /// that do not match it. `condition` is the header "If-None-Match: *" or "If-Match: …", or "".
+    /// Not every store supports these headers. Throws an Error with EEXIST if the precondition
+    /// fails.
     std::string put(const std::string& key, std::span<const std::byte> bytes, const Md5& md5,
                     const std::string& condition);
 
@@ -69,11 +70,11 @@ private:
     /// time for --retry then starts again.
     using RetryHook = std::function<bool(Request&)>;
 
-    /// Sends a request until it succeeds, fails for good or `retry` is over.
+    /// Sends a request until it succeeds or fails for good, or until the time `retry` has passed.
     Response send(const char* what, const std::string& key, Request request,
                   const RetryHook& retry_hook = {});
-    /// Like send() with a condition header. If the store does not support conditions, this sends
-    /// the request again without it.
+    /// Like send() with a condition header. If the store does not support the condition, the
+    /// request is sent again without it.
     Response send_conditional(const char* what, const std::string& key, Request request,
                               const std::string& condition);
 

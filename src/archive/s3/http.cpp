@@ -134,9 +134,9 @@ std::size_t take_header(char* from, std::size_t size, std::size_t count, void* u
     return line.size();
 }
 
-/// Makes the kernel end a connection if for kNoAcknowledgmentNs the other end acknowledges
-/// nothing or has no room for more bytes (tcp(7)). A store that takes longer to answer is not
-/// affected, because its kernel acknowledges the request.
+/// Makes the kernel end a connection if the other end acknowledges nothing, or has no room for more
+/// bytes, for kNoAcknowledgmentNs (tcp(7)). A store that takes longer to answer is not affected,
+/// because its kernel acknowledges the request.
 int set_acknowledgment_deadline(void*, curl_socket_t fd, curlsocktype)
 {
     sys::configure_connection(fd, kNoAcknowledgmentNs);

@@ -44,7 +44,7 @@ public:
     }
 
     std::uint64_t size() const noexcept { return size_; }
-    /// At least one: an empty file has one empty piece.
+    /// Returns at least 1, because an empty file has one empty piece.
     std::size_t pieces() const noexcept
     {
         return std::max<std::size_t>(static_cast<std::size_t>((size_ + piece_ - 1) / piece_), 1);

@@ -15,7 +15,7 @@ namespace iio_stream::cli {
 
 namespace {
 
-constexpr std::size_t kMethods = 8; ///< rows of one memory and direction
+constexpr std::size_t kMethods = 8; ///< rows for each pair of memory and direction
 
 std::atomic<bool> g_stop{false};
 

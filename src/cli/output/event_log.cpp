@@ -23,7 +23,7 @@ namespace iio_stream::cli {
 namespace {
 
 constexpr std::size_t kMostWaiting = 4 << 20;  ///< bytes; about 20,000 events
-constexpr int kTriesAtEnd = 25, kPauseMs = 20; ///< of the wait for a reader, in ended()
+constexpr int kTriesAtEnd = 25, kPauseMs = 20; ///< attempts and pauses of the wait in ended()
 
 std::string now()
 {

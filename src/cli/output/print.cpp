@@ -37,8 +37,8 @@ void print_text(std::FILE* out, const std::string& text)
     std::fputs(printable(text, Lines::many).c_str(), out);
 }
 
-// nlohmann::json escapes only ASCII control characters, unless it escapes everything that is not
-// ASCII.
+// By default, nlohmann::json escapes only the ASCII control characters. The last argument of dump()
+// makes it escape everything that is not ASCII, and with it all characters that are not printable.
 std::string safe_json(const std::string& json)
 {
     return printable(json) == json ? json : nlohmann::ordered_json::parse(json).dump(-1, ' ', true);

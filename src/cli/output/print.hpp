@@ -6,9 +6,9 @@
 
 namespace iio_stream::cli {
 
-/// Prints one line of text for people. Control characters, including line ends, and bytes that are
-/// not UTF-8 are printed as \xNN, so that file names and other text from outside cannot control the
-/// terminal. All text for people goes through this function or print_text().
+/// Prints one line of human-readable text. Control characters, including line ends, and bytes that
+/// are not UTF-8 are printed as \xNN, so that file names and other text from outside cannot control
+/// the terminal. All human-readable text goes through this function or print_text().
 [[gnu::format(printf, 2, 3)]] void print_line(std::FILE* out, const char* format, ...);
 
 /// Like print_line(), for text of several lines. Names in the text must already be printable.

@@ -37,7 +37,7 @@ private:
 std::string left_text(const PipelineConfig& limits, const Format& format, const Stats& stats,
                       const std::vector<std::uint64_t>& room);
 
-/// How a hop moves samples: "generated, pages, 0 copies".
+/// Describes the mechanism, the memory and the copies of a hop: "generated, pages, 0 copies".
 std::string copies_text(const Hop& hop);
 /// A hop as one line: "sim: → block  generated, pages, 0 copies".
 std::string route_line(const Hop& hop);

@@ -69,8 +69,8 @@ std::string playback_text(const std::string& sink, const PlaybackStats& playback
     return text + " by " + printable(sink) + "\n";
 }
 
-// How the samples of a sink differ from those of the source: they were converted, zeros replace
-// lost samples, or some were dropped. Empty if they do not differ.
+// Describes the difference between the samples of a sink and those of the source: they were
+// converted, zeros replace lost samples, or some were dropped. Returns "" if there is none.
 std::string sink_text(const std::string& name, const Stats& stats, const SinkStats& sink)
 {
     std::string text;

@@ -13,7 +13,7 @@ namespace iio_stream::cli {
 /// A value can have several lines.
 std::string attribute_text(const AttributeInfo& attribute);
 
-/// The summary as several lines of text for people.
+/// The summary as several lines of human-readable text.
 std::string text_of(const Summary& summary);
 /// 1536 → "1.50 KiB".
 std::string human_bytes(double bytes);

@@ -8,13 +8,13 @@
 
 namespace iio_stream::cli {
 
-/// How to write the option: "rate=RATE", "iq=auto|on|off", "attr.…=VALUE".
+/// The syntax of the option: "rate=RATE", "iq=auto|on|off", "attr.…=VALUE".
 std::string usage_of(const Option& option);
 
 /// The unit and the default of the option: "S/s; default: 1M".
 std::string unit_and_default(const Option& option);
 
-/// How to write an endpoint of the scheme: "iio:DEVICE".
+/// The syntax of an endpoint of the scheme: "iio:DEVICE".
 std::string address_of(const Scheme& scheme);
 
 /// The sides on which the scheme can be used: "source and sink", "sink only"; or the reason why

@@ -37,8 +37,8 @@ int attach_all(int endpoint_fd, const std::string& path, const BlockPool& pool, 
     if (suspect && !syncs && !detail::is_in_dma_reach(pool))
         return EFAULT; // the blocks cannot be tested for bouncing
     for (std::size_t i = 0; i < pool.count(); ++i) {
-        // If every DMA reaches all memory, a cause that makes the kernel copy one block makes it
-        // copy every block, so only the first block is tested.
+        // If DMA reaches all memory, the kernel copies either all blocks or none, so only the first
+        // block is tested.
         std::optional<detail::BounceTest> test;
         if (syncs && (suspect || (i == 0 && !pool.mapping(0).empty())))
             test.emplace(pool, i);

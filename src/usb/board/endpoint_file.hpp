@@ -14,15 +14,15 @@ namespace iio_stream::usb {
 /// of them.
 inline constexpr std::size_t kPiece = 64 * 1024;
 
-/// Attaches the whole pool. Returns 0 or an errno: EAGAIN if events of ep0 have to be handled
-/// first, EIO or ENOMEM if these blocks cannot be mapped, EFAULT if the kernel bounces them or
-/// might do so, or another errno if the controller refuses DMABUFs. Throws Error for any other
-/// failure. If `fresh`, the blocks are checked for bouncing, which overwrites them.
+/// Attaches the whole pool. Returns 0 or an errno. EAGAIN: events of ep0 have to be handled first.
+/// EIO or ENOMEM: these blocks cannot be mapped. EFAULT: the kernel bounces them or might do so.
+/// Any other errno: the controller refuses DMABUFs. Throws Error for any other failure. If `fresh`,
+/// the blocks are checked for bouncing, which overwrites them.
 int attach_all(int endpoint_fd, const std::string& path, const BlockPool& pool, int happened_fd,
                bool fresh);
 
-/// Whether the error concerns the endpoint rather than one request: the cable is disconnected, or
-/// the file is closed.
+/// Returns whether the error concerns the endpoint rather than one request: the cable is
+/// disconnected, or the file is closed.
 bool is_endpoints(int error) noexcept;
 
 /// The state of a DMABUF's transfer.

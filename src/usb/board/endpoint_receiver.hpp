@@ -51,9 +51,10 @@ public:
     Head head(std::uint64_t number) const;
     Transferred body(std::uint64_t number);
 
-    /// Readable when a header or, with read(), a piece of a block has arrived.
+    /// Returns a descriptor that is readable when a header or, with read(), a piece of a block has
+    /// arrived.
     int fd() const noexcept { return queue_->fd(); }
-    /// Readable when that block has arrived; -1 if fd() reports it.
+    /// Returns a descriptor that is readable when that block has arrived; -1 if fd() reports it.
     int fence(std::uint64_t number) const noexcept { return slot(number).fence.fd(); }
 
 private:

@@ -34,12 +34,13 @@ public:
     /// Sends the block, after its header. Returns 0, or the errno of a disabled endpoint; throws
     /// Error for any other.
     virtual int send(WireBlock& wire_block) = 0;
-    /// Whether a block that was submitted has been sent (error 0) or has failed.
+    /// Returns whether a block that was submitted has been sent (error 0) or has failed.
     virtual bool ended(WireBlock& wire_block) = 0;
     /// The maximum number of blocks in flight.
     virtual std::size_t most() const noexcept = 0;
     virtual bool may_block() const noexcept = 0;
-    /// Becomes readable when `front`, the oldest block in flight, may have ended.
+    /// Returns a descriptor that becomes readable when `front`, the oldest block in flight, may
+    /// have ended.
     virtual int wait_fd(const WireBlock& front) const noexcept = 0;
     /// Sends a header without a block; last_header_out() returns whether it has been sent.
     void send_header(const framing::Header& header);

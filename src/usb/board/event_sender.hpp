@@ -21,7 +21,7 @@ class EventSender {
 public:
     explicit EventSender(const std::string& path);
 
-    /// Sends an event of docs/usb-protocol.md, with its text truncated to fit. Never waits.
+    /// Sends an event (see docs/usb-protocol.md). Truncates its text to fit. Never waits.
     void send(nlohmann::ordered_json event) noexcept;
     /// Like send(), for the event at the end of the stream, which has a slot of its own.
     void send_end(nlohmann::ordered_json event) noexcept;

@@ -78,8 +78,8 @@ std::optional<Hop> FfsEnd::plan_hop(const MemoryTraits& traits, std::string& why
         hop.mechanism = "ffs-dmabuf";
         hop.reason = refused_.text();
         hop.attached = true;
-        // Kernels without the 2026 fix treat a block that is sent as being written, and make other
-        // devices wait for it.
+        // Kernels without the 2026 fix treat a block as if it were being written while it is sent,
+        // and make other devices wait for it.
         hop.holds_off = direction_ == Direction::to_host;
         framing::add_checksum_cost(settings_.check, hop);
         return hop;

@@ -237,8 +237,7 @@ void FfsSink::close_sender() noexcept
     sender_.reset();
 }
 
-// Call when no transfer is in flight. Marks the blocks that were in flight to be sent
-// again.
+// Call when no transfer is in flight. The blocks that were in flight will be sent again.
 void FfsSink::unsend() noexcept
 {
     unwatch();
@@ -310,7 +309,7 @@ void FfsSink::send_all()
 }
 
 // Takes ended blocks from the front. If the endpoint fails, all later transfers fail, too, and the
-// blocks are sent again. A request that fails alone is a loss, which the host detects by the next
+// blocks are sent again. A request that fails alone is a loss, which the host detects from the next
 // header.
 void FfsSink::take_ended()
 {

@@ -75,7 +75,7 @@ private:
     bool enabled_ = false;                    ///< the endpoint accepts data
     std::atomic<bool> streaming_{false};      ///< the host has requested the stream
     std::unique_ptr<EndpointSender> sender_;  ///< exists from the first ENABLE until UNBIND
-    std::optional<EventSender> event_sender_; ///< exists like sender_
+    std::optional<EventSender> event_sender_; ///< opened with the first sender_, closed at UNBIND
     detail::Fifo<WireBlock> wire_blocks_;
     std::size_t sent_ = 0; ///< blocks in flight, from the front
     bool again_ = false;   ///< the endpoint has failed; all blocks in flight are sent again

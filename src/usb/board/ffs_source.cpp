@@ -57,7 +57,7 @@ bool FfsSource::prepare(BlockPool& pool, std::string& why)
     return accepted;
 }
 
-// Blocks are requested only from here on, because a sink could still refuse their memory before.
+// Blocks are requested only from here on, because until now a sink could still refuse their memory.
 void FfsSource::start()
 {
     const Turn turn = function_->turn();
@@ -173,8 +173,9 @@ void FfsSource::close_receiver() noexcept
     ahead_ = false;
 }
 
-// The host gets its answer after this returns, so nothing of its new stream gets into blocks that
-// an earlier stream began to fill. FunctionFS does not report how much of a DMABUF has arrived.
+// The host gets its answer after this function returns, so no data of its new stream gets into
+// blocks that an earlier stream began to fill. FunctionFS does not report how much of a DMABUF has
+// arrived.
 void FfsSource::on_start(std::uint32_t stream_id, bool again)
 {
     poll_blocks();
@@ -273,10 +274,11 @@ void FfsSource::poll_blocks()
     }
 }
 
-// Decides whether the doubtful block has arrived. A TRANSFER that fails, or that a disconnected
-// cable completes, before its fence is exported looks like one that succeeded just as quickly,
-// although its block still has its old content. The next header distinguishes the two: it is the
-// header of a later block only if the doubtful block has received its own bytes.
+// Determines whether the doubtful block has arrived. If a TRANSFER ends before its fence is
+// exported, its status is lost. A TRANSFER that has failed, or that a disconnected cable has
+// completed, then looks like a successful one, although its block still has its old content. The
+// next header distinguishes the two: it is the header of a later block only if the doubtful block
+// has received its own bytes.
 void FfsSource::confirm()
 {
     const std::size_t next = whole_ + 1;
@@ -311,7 +313,8 @@ void FfsSource::drop_doubtful() noexcept
     doubtful_ = false;
 }
 
-// Forgets a request. Returns the number of samples in its header, if the header has arrived.
+// Discards the header of a request, and keeps the losses before it for the next header. Returns the
+// number of samples of its block; 0 if the header has not arrived.
 std::uint64_t FfsSource::forget(Asked& asked) noexcept
 {
     const auto arrived = std::exchange(asked.arrived, std::nullopt);
@@ -323,14 +326,14 @@ std::uint64_t FfsSource::forget(Asked& asked) noexcept
     return arrived->header.valid_bytes / format_.sample_bytes;
 }
 
-// Whether a doubtful block waits for the next header, but no buffer is left that could be requested
-// together with that header.
+// Returns whether a doubtful block waits for the next header, but no buffer is left that could be
+// requested together with that header.
 bool FfsSource::wants_header() const noexcept
 {
     return doubtful_ && asked_ == whole_ + 1 && !ahead_;
 }
 
-// Whether the block has arrived.
+// Returns whether the block has arrived.
 bool FfsSource::poll_block(Asked& asked)
 {
     if (!asked.arrived) {

@@ -49,7 +49,7 @@ protected:
 using Turn = std::unique_lock<std::mutex>;
 
 /// The board's end of the control endpoint, FunctionFS' ep0. A thread of its own reads the events
-/// and answers the host's requests, because a host can take long to complete each of them.
+/// and answers the host's requests, because a host can take a long time to complete each of them.
 /// Owns: ep0 and the thread. While ep0 is open, the function exists and its gadget is bound.
 /// Thread: turn(), expect() and forget() any; the others on the thread that has the turn. The two
 /// directions of a mount share the object.
@@ -78,7 +78,7 @@ public:
     /// Call right before each ioctl of an endpoint. Returns when all events of ep0 have been
     /// reported to the ends. Releases the turn meanwhile. Throws the thread's error, or ETIMEDOUT.
     void catch_up();
-    /// Readable while ep0 has events that have not been reported yet.
+    /// Returns a descriptor that is readable while ep0 has events that have not been reported yet.
     int fd() const noexcept { return happened_.fd(); }
     bool enabled() const noexcept { return enabled_; } ///< the host has configured it
     const std::string& mount() const noexcept { return mount_; }

@@ -14,12 +14,12 @@
 
 namespace iio_stream::usb {
 
-/// Which board a usb: endpoint refers to.
+/// The board that a usb: endpoint refers to.
 struct BoardChoice {
     std::optional<UsbId> id;  ///< empty = any
     std::string serial;       ///< empty = any
     std::int64_t wait_ns = 0; ///< how long to wait for it to appear
-    /// Whether this choice includes that board, as returned by BoardConnection::itself().
+    /// Returns whether this choice includes that board, as returned by BoardConnection::itself().
     bool means(const BoardChoice& board) const noexcept;
     BoardChoice waiting(std::int64_t ns) const; ///< the same choice, with another waiting time
     std::string text() const;                   ///< for messages
@@ -53,7 +53,8 @@ struct UsbSettings {
     /// whenever the board is opened.
     std::vector<std::pair<std::string, std::string>> changes;
     std::int64_t reconnect_ns = 0; ///< how long to wait for a board that is gone
-    /// The least check that is required. If the board checks its blocks, the host checks them, too.
+    /// The minimum check that is required. If the board checks its blocks, the host checks them,
+    /// too.
     framing::Check check = framing::Check::none;
 };
 
@@ -70,7 +71,8 @@ public:
     unsigned char samples_in() const noexcept { return samples_in_; }
     unsigned char samples_out() const noexcept { return samples_out_; }
     unsigned char events_in() const noexcept { return events_in_; } ///< 0: it has none
-    /// Once true, it stays true: a board that is plugged in again is another device.
+    /// Once the result is true, it stays true, because a board that is plugged in again is another
+    /// device.
     bool is_unplugged() const noexcept;
 
     /// Returns the streams that the board has opened. Waits for `patience_ns` at most while the
@@ -79,7 +81,7 @@ public:
     /// `value`: a Direction, or kStartAgain.
     Started start(unsigned value, int cancel = -1);
     void stop(Direction direction) noexcept;
-    /// Whether the board has received the end of the stream to it, or is gone.
+    /// Returns whether the board has received the end of the stream to it, or is gone.
     bool has_ended() noexcept;
     void clear_halt(unsigned char endpoint);
     /// Sets an attribute the board allows, by its number; returns the resulting value.

@@ -23,8 +23,8 @@ public:
     void handle_events();
     /// Handles events for a limited time; ignores errors.
     void wait_for_events() noexcept;
-    /// Set when another thread has handled an event of this share, which can happen after the share
-    /// is destroyed.
+    /// A flag that is set when another thread has handled an event of this share, which can happen
+    /// after the share is destroyed.
     class EventFlag {
     public:
         void set() noexcept

@@ -97,8 +97,8 @@ void BulkReceiver::post()
     }
 }
 
-// A transfer that does not complete means that the stream is out of step. Its cause can be a new
-// configuration, which cancels transfers, a transmission error, or more data than requested.
+// A transfer that does not complete means that the stream is out of step. Possible causes are a new
+// configuration (which cancels transfers), a transmission error, and more data than requested.
 bool BulkReceiver::is_in_step(const Transfer& transfer)
 {
     switch (transfer.raw->status) {
@@ -152,8 +152,8 @@ void BulkReceiver::keep_tail(const unsigned char* data, std::size_t bytes)
         tail_.erase(tail_.begin(), tail_.end() - framing::kHeaderBytes);
 }
 
-// A header is found where a short transfer ends with one. Returns true if one is found that fits
-// this stream. Other headers are skipped, because the buffers have no room for larger blocks.
+// Looks for a header at the end of a short transfer. Returns true if it finds one that fits this
+// stream. Other headers are skipped, because the buffers have no room for larger blocks.
 bool BulkReceiver::find_header()
 {
     if (!search_transfer_.done)

@@ -18,7 +18,7 @@ namespace iio_stream::usb {
 /// Thread: one at a time.
 class BulkReceiver {
 public:
-    /// Up to `most` blocks in flight, in transfers of at most `piece_bytes`.
+    /// Keeps up to `most` blocks in flight, in transfers of at most `piece_bytes`.
     BulkReceiver(BoardShare& board, detail::FillQueue& orders, std::size_t wire_bytes,
                  std::size_t piece_bytes, std::size_t most);
     BulkReceiver(const BulkReceiver&) = delete;
@@ -52,10 +52,10 @@ private:
     /// Returns false if usbfs has no memory for the transfer, or if the board is gone.
     bool try_submit(Transfer& transfer, unsigned char* data, std::size_t bytes);
     bool post_one(Slot& slot);
-    /// Whether a finished transfer has completed without an error. Clears a halt, and throws if the
-    /// board is disconnected.
+    /// Returns whether a finished transfer has completed without an error. Clears a halt, and
+    /// throws if the board is disconnected.
     bool is_in_step(const Transfer& transfer);
-    /// Whether the whole block has arrived; nullopt if out of step.
+    /// Returns whether the whole block has arrived; nullopt if out of step.
     std::optional<bool> is_whole(const Slot& slot);
     void start_search();
     bool fits(const framing::Header& header) const noexcept;

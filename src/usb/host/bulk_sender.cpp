@@ -37,7 +37,7 @@ void BulkSender::load(Slot& slot, Outgoing& outgoing, std::uint32_t stream_id)
         return;
     slot.access.emplace(*outgoing.filled);
     const auto bytes = slot.access->bytes();
-    // libusb has one type for transfers of both directions; this one only reads.
+    // libusb has one type for transfers in both directions. This transfer only reads the data.
     auto* data = const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(bytes.data()));
     const std::size_t whole = bytes.size() / framing::kPacketBytes * framing::kPacketBytes;
     add(data, whole);

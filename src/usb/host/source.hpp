@@ -67,8 +67,8 @@ private:
     std::optional<BoardShare> board_; ///< empty while the board is gone
     framing::StreamShape shape_;
     detail::FillQueue queue_;
-    std::size_t most_ = 0; ///< most blocks in flight
-    /// While streaming. Its transfers end before the blocks are freed.
+    std::size_t most_ = 0; ///< maximum number of blocks in flight
+    /// Exists while streaming. Its transfers end before the blocks are freed.
     std::optional<BulkReceiver> bulk_receiver_;
     std::optional<EventReceiver> event_receiver_; ///< while streaming
     /// The error with which the board has ended its stream.
