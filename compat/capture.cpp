@@ -68,7 +68,7 @@ private:
     std::optional<Block> block_;
     std::optional<CpuRead> view_; ///< the CPU's access to block_
     int epoll_ = -1,
-        event_ = -1; ///< epoll of the Reader's fd and of an eventfd for samples that are here
+        event_ = -1; ///< epoll of the Reader's fd and of an eventfd for samples already read
 };
 
 std::size_t Capture::rest() const noexcept

@@ -26,7 +26,7 @@ Totals& totals()
     return *all;
 }
 
-// An error of the metrics file is printed once and does not stop the stream.
+// A failure to write the metrics file is printed once and does not stop the stream.
 void Totals::write(const std::string& file)
 try {
     std::vector<LabelledStats> pipelines;

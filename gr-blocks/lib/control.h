@@ -21,8 +21,8 @@
 namespace gr {
 namespace iio_stream {
 
-// The longest wait in work(). The scheduler handles messages and checks whether it must end only
-// between calls.
+// The longest wait in work(). Only between calls does the scheduler handle messages and check
+// whether it must end.
 inline constexpr std::chrono::milliseconds patience{ 50 };
 
 //! A retuning: its CLOCK_MONOTONIC time, in ns, and the new settings.
@@ -61,7 +61,7 @@ public:
     bool due();
     void publish(const ::iio_stream::Stats& stats);
     // Calls `conclude`, and logs its exception: the scheduler calls a block's stop() from a
-    // destructor. Returns whether it threw nothing.
+    // destructor. Returns false if `conclude` throws.
     bool stop(const std::function<void()>& conclude) noexcept;
     // Reports the end of the stream: its statistics, the error that ended it (`failed`, an error of
     // the block itself, if the summary has none), and `end` to async_msgs.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The channels between a program in the guest and the host: its standard streams, and control with its
-status."""
+"""The channels between a program in the guest and the host: its standard streams, and the channel `control`,
+which reports its status."""
 
 import contextlib
 import os

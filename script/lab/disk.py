@@ -30,7 +30,7 @@ def _parse(option):
 def folder(options):
     """Returns the folder for a run's files: in the host's memory if it has room for the guest and its disk,
     else None for the usual place of temporary files. With --icount, the guest's clock continues while it
-    waits for the host's disk, so that writes to a real disk would seem slower."""
+    waits for the host's disk, so writes to a real disk would seem slower."""
     path, size = _parse(options.disk) if options.disk else ("", 0)
     needed = (0 if path else size) + (options.memory << 20) + SPARE
     try:

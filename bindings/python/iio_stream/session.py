@@ -165,9 +165,10 @@ class Session(_life.Managed):
         self._session.request_stop()
 
     def run(self, progress: Progress | None = None) -> list[Summary]:
-        """Prepares and starts the streams, waits for their end, and returns their summaries. Meanwhile calls
-        ``progress`` about five times a second, on this thread. Raises the first Error that ended a stream.
-        Ctrl-C ends the streams cleanly and raises Interrupted, a KeyboardInterrupt with their summaries."""
+        """Prepares and starts the streams, waits for their end, and returns their summaries. Calls
+        ``progress`` about five times a second during the wait, on this thread. Raises the first Error that
+        ended a stream. Ctrl-C ends the streams cleanly and raises Interrupted, a KeyboardInterrupt with their
+        summaries."""
         self.prepare()
         self.start()
         try:

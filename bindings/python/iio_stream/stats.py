@@ -10,8 +10,9 @@ from typing import Any
 @dataclass(frozen=True)
 class Playback:
     """The counters of a device that plays samples. ``underflows`` is the number of times that its queue ran
-    empty, ``repeats`` the number of times that ``cyclic=`` has replayed all samples, ``unverified_blocks``
-    the number of blocks without a status from the kernel, and ``rate`` in samples per second (None: unknown).
+    empty, and ``repeats`` the number of times that ``cyclic=`` has replayed all samples.
+    ``unverified_blocks`` is the number of blocks without a status from the kernel. ``rate`` is in samples per
+    second (None: unknown).
     ``cyclic`` is the mechanism that repeats the samples: ``"hardware"``, whose repeats are computed from time
     and rate, ``"software"``, or None."""
 

@@ -13,8 +13,8 @@ from .view_measurement import Measurement, SeenGap
 from .view_signal import Signal, decibels
 
 _POINTS = 256    # samples of a frame that the constellation keeps
-_FRAMES = 32     # frames of the constellation, at least; half of them are removed at twice that number
-_GAPS = 1000     # gaps that are kept one by one
+_FRAMES = 32     # frames of the constellation, at least; at twice this number, every other one is removed
+_GAPS = 1000     # gaps that are listed, at most; all of them are counted
 
 
 class View(Measurement):

@@ -13,7 +13,7 @@ from ._format import Format
 from ._options import Rate
 from .reader import Reader
 
-#: HFT90D of Heinzel, Ruediger and Schilling (2002): a tone between two bins reads 0.004 dB too low at most.
+#: HFT90D of Heinzel, Ruediger and Schilling (2002): a tone between two bins reads at most 0.004 dB too low.
 _FLAT_TOP = (1.0, -1.942604, 1.340318, -0.440811, 0.043097)
 _LEAST = 1e-20  # -200 dBFS, the level shown for silence
 

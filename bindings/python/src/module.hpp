@@ -25,7 +25,7 @@ inline py::object or_none(const std::string& text)
     return text.empty() ? py::none() : py::object(py::str(text));
 }
 
-/// Calls a function that may take long without the GIL, so that other Python threads run.
+/// Calls a function without the GIL, so that other Python threads run if it takes a long time.
 template <typename Call>
 auto without_gil(Call call)
 {

@@ -54,9 +54,8 @@ template <typename Result>
 using Attempt = std::optional<Result>;
 
 /// Calls `attempt(slice)` without the GIL until it has a result. Returns an empty Result if the
-/// time runs out first. Python's signal handlers run between the slices, so that Ctrl-C works. The
-/// error that the caller holds all blocks is thrown only after it has lasted 1 s, because another
-/// thread may release a block.
+/// time runs out first. Python's signal handlers run between the slices, so that Ctrl-C works.
+/// PoolExhausted is thrown only if it persists for 1 s, because another thread may release a block.
 template <typename Result, typename Try>
 Result wait_for(std::optional<double> timeout, Try attempt)
 {

@@ -135,7 +135,7 @@ class _Objects:
 
     def metadata(self) -> Iterator[tuple[str, bytes | Exception]]:
         """For each part that can be finished, yields its name without suffix, and the text of its metadata or
-        the error that reading the text has raised."""
+        the error that reading the text raised."""
         left = sorted(name for name in self._sizes
                       if name.endswith(_META) and name[:-len(_META)] not in self.unfinished)
         while left:
@@ -148,7 +148,7 @@ class _Objects:
                 yield name[:-len(_META)], text
 
     def _read(self, names: list[str]) -> list[bytes | Exception]:
-        """Returns each text, or the error that reading it has raised. A text that is too large is cut to one
+        """Returns each text, or the error that reading it raised. A text that is too large is cut to one
         byte more than the limit."""
         wanted = [name for name in names if self._sizes[name] > 0]  # an empty object has no ranges
         paths = [f"{self._root}/{name}" for name in wanted]

@@ -114,8 +114,8 @@ class Index(Sequence[Recording]):
                 yield self._recording(number, columns)
 
     def _is_tuned(self, words: dict[str, Any], wanted: Wanted) -> bool:
-        """Returns whether a recording can overlap the band. True if its frequency or rate changes, because
-        the index does not record where."""
+        """Returns whether a recording can overlap the band. Returns True if its frequency or rate changes,
+        because the index does not record where."""
         if wanted.band is None or words["sample_rate"] is None:
             return True
         is_complex = str(words["global"]["core:datatype"]).startswith("c")
@@ -156,9 +156,9 @@ def _parsed(line: bytes) -> Any:
 
 @dataclass(frozen=True)
 class _Columns:
-    """Consecutive parts of a recording: the index lines of their metadata, the suffixes that follow the
-    recording's name in their names, the sizes of their samples in bytes, and their earliest times in
-    nanoseconds since 1970 UTC, or None."""
+    """Consecutive parts of a recording. ``lines`` are the index lines of their metadata, and ``parts`` are
+    their names without the recording's name. ``bytes`` are the sizes of their samples in bytes. ``times`` are
+    their earliest times in nanoseconds since 1970 UTC, or None."""
 
     lines: list[bytes]
     parts: list[str]

@@ -19,9 +19,9 @@ template <typename EmptyBlock>
 using block_class =
     py::class_<EmptyBlock, gr::sync_block, gr::block, gr::basic_block, std::shared_ptr<EmptyBlock>>;
 
-// Opens the endpoint without the GIL, because that can take long and other threads may need the GIL
-// meanwhile. A call_guard would also release it while pybind11 registers the new object in its
-// tables.
+// Opens the endpoint without the GIL, because that can take a long time and other threads may need
+// the GIL meanwhile. A call_guard would also release it while pybind11 registers the new object in
+// its tables.
 template <typename EmptyBlock, typename... Arguments>
 auto opened(std::shared_ptr<EmptyBlock> (*make)(Arguments...))
 {
