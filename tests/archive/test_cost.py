@@ -26,13 +26,13 @@ PART, RATE, SAMPLE, GIB = BYTES // 16, 4_000_000, 8, 1 << 30
 # behind by more.
 BLOCKS = "--block-size 1Mi --blocks 32"
 STAMP = 4096  # bytes between two stamps of the simulator
-# The instructions of a process that are not counted for any thread: those at its end, and those of threads
-# that live for less than a polling interval.
+# At most this many instructions of a process are not counted for any thread: those at its end, and those of
+# threads that live for less than a polling interval.
 UNSEEN = 10_000_000
 HASHES = ["off", "end"]
 
-# With `threaded`, a thread of the kernel handles what arrives at the card. Otherwise its cost would count for
-# whichever thread it interrupts.
+# With `threaded`, a kernel thread handles the packets that the card receives. Otherwise the cost of handling
+# them would count for whichever thread is interrupted.
 RECORDINGS = """
 echo 1 >/sys/class/net/$card/threaded
 for number in $(seq {times}); do for archived in '' "s3://board/$number"; do for hash in {hashes}; do
@@ -58,7 +58,7 @@ class Recording:
         self.archive = self.summary["sinks"][0]["report"].get("archive")
         self.main = told["threads"][0]["whole"]
         self.unseen = told["whole"] - sum(one["whole"] for one in told["threads"])
-        # Hash and upload lag behind on a busy processor, so what they do after the window counts as well.
+        # Hash and upload lag behind on a busy processor, so their work after the window counts as well.
         late = {"hash": sum(one["whole"] for one in self.hash), "card": told["card"],
                 "upload": sum(one["whole"] for one in self.upload)}
         self.costs = {name: spent / BYTES * GIB / 1e6 for name, spent in late.items()}

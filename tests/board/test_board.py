@@ -3,7 +3,7 @@
 with Debian's own kernel.
 
 One boot does what a user does without root. A second boot does what root does: it upgrades the packages while
-they stream. The guest's complete logs are kept in build/board."""
+their services stream. The guest's complete logs are kept in build/board."""
 import base64
 import json
 import os
@@ -81,7 +81,7 @@ def boot(image, user, script):
 
 
 def upgraded(folder):
-    """Yields the same packages with a later version."""
+    """Yields copies of the packages with a later version."""
     for package in sorted(PACKAGES.glob("*_arm64.deb")) + sorted(PACKAGES.glob("*_all.deb")):
         if "dbgsym" in package.name or package.name.startswith("iio-stream-doc"):
             continue

@@ -16,7 +16,7 @@ CORPUS = pathlib.Path(__file__).with_name("corpus.jsonl")
 
 def corpus(in_lab):
     """Returns every scenario that has ever failed. The corpus stores whole scenarios, because a seed yields a
-    different scenario after a change of the generator."""
+    different scenario after the generator changes."""
     made = [json.loads(line) for line in CORPUS.read_text().splitlines()]
     return [one for one in made if (one["source"] == "iio") == in_lab]
 
@@ -72,7 +72,7 @@ def main():
     begun = time.monotonic()
 
     def take(seed, made):
-        if options.lab:  # a guest that dies with the kernel cannot name the seed later
+        if options.lab:  # after its kernel crashes, a guest cannot print the seed
             print(f"seed {seed}", file=sys.stderr, flush=True)
         outcomes[seed] = attempt(seed, made, options)
 

@@ -31,7 +31,7 @@ def generate(chance, maybe, log_range):
     sample = form.sample_bytes
     size = log_range(chance, 20_000, 2_000_000)
     if maybe(chance, 0.07):
-        size = 18_000_000  # more than the 16 MiB that are uploaded at once
+        size = 18_000_000  # more than the 16 MiB that one request uploads
     made["samples"] = size // sample
     sink = {"kind": "sigmf", "rotate_bytes": size // chance.choice([1, 2, 3, 6]) + 4096}
     if maybe(chance, 0.5):

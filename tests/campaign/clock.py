@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Simulates a wall clock that steps while a stream records, for one program only, with a preloaded library.
 
-`clock` of a scenario is a list of steps: [number of readings of the wall clock, seconds by which the clock
-then jumps]. Steps count readings and not time, so that the machine's load has no effect."""
+The `clock` of a scenario is a list of steps: [number of readings of the wall clock, seconds by which the
+clock then jumps]. Steps count readings and not time, so that the machine's load has no effect."""
 import datetime
 import os
 import shutil

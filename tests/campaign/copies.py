@@ -124,7 +124,7 @@ def generate(chance, maybe, log_range):
 
 
 def values_taken(made):
-    """Returns the indices of the values of each sample that the copy contains."""
+    """Returns the indices, within each sample, of the values that the copy contains."""
     form = samples.Format(made["format"], made.get("channels"))
     pair = 2 if made["format"][0] == "c" else 1
     return [channel * pair + n for channel in made.get("taken", range(form.values // pair)) for n in range(pair)]

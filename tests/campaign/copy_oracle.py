@@ -39,7 +39,7 @@ class Capture:
 
 
 class Original:
-    """An original's captures and annotations, with places counted in its samples from 0."""
+    """An original's captures and annotations. Places are numbers of its samples, from 0."""
 
     def __init__(self, metadata, filling):
         said = metadata["global"]

@@ -34,5 +34,6 @@ def prepare(made):
 
 
 def truth():
-    """Returns the samples that were lost between delivered samples, by the simulator's own count."""
+    """Returns the number of samples that were lost between delivered samples, as the simulator counted
+    them."""
     return int((DEBUG / "lost").read_text())

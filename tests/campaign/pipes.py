@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Scenarios with a pipe that stays open after it has been fed. The stream ends by a signal, a duration or a
-number of samples.
+"""Scenarios with a pipe that stays open after it has been fed. A signal, a duration or a number of samples
+ends the stream.
 
-`open` of a scenario has the settings: `kind` (stdin or fifo), `end` (sigint, sigterm, duration or samples),
-`stop_at` (samples), `rate` (S/s) and `pause` (wait after each chunk until the stream has read it). The
-campaign keeps the pipe open for reading too, so that it can count the bytes that the stream has left in
+The `open` of a scenario has these settings: `kind` (stdin or fifo), `end` (sigint, sigterm, duration or
+samples), `stop_at` (samples), `rate` (S/s) and `pause` (wait after each chunk until the stream has read it).
+The campaign keeps the pipe open for reading too, so that it can count the bytes that the stream has left in
 it."""
 import array
 import contextlib

@@ -27,8 +27,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def deadline(made):
-    """Returns the deadline plus the time of a slow disk: about six fsync() for each of up to about thirty
-    parts."""
+    """Returns the deadline plus the time that a slow disk takes: about six calls of fsync() for each of up to
+    about thirty parts."""
     return DEADLINE + 0.3 * made.get("trouble", {}).get("slow_ms", 0)
 
 
@@ -37,7 +37,7 @@ class Patience:
     processor or a disk depends on the machine's other work; during such waits only the program's processor
     time counts."""
 
-    # In seconds. At most LONGEST counts at once, because this process may have waited as well.
+    # Both are in seconds. Each check counts at most LONGEST, because this process may have waited as well.
     OFTEN, LONGEST = 0.05, 0.5
 
     def __init__(self, process, seconds):
@@ -152,7 +152,7 @@ def tracing(trouble):
 
 @contextlib.contextmanager
 def storage(trouble, out):
-    """Makes the folder of the data, on its own small file system if the scenario needs a full disk."""
+    """Creates the folder for the data, on its own small file system if the scenario needs a full disk."""
     out.folder.mkdir()
     if trouble.get("kind") != "full" or os.geteuid() != 0:
         yield

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A scenario, which is a plain dictionary made from a seed. A missing setting has its default.
 
-    source      sim, file, stdin or recording; format, channels, pattern, rate and the faults of a sim:
+    source      sim, file, stdin or recording. The keys format, channels, pattern and rate belong to it, and
+                so do the faults of a sim:
     samples     the number of samples to request from sim:, or the number in another source, plus `torn` bytes
     open        stdin is a pipe that stays open (pipes.py)
     original    a recording's metadata, as another program writes them (copies.py)
@@ -65,7 +66,8 @@ def source_of(chance):
         made["samples"] = min(made["samples"], made["rate"] // 2)
     if maybe(chance, 0.5):
         at = chance.randrange(made["samples"] - 100)
-        # Fewer samples before it are not a complete word of the ramp, and could be anywhere.
+        # Fewer samples before the loss would not contain a complete word of the ramp, so their position
+        # would be unknown.
         made["drop_at"] = at if at == 0 else max(at, 16)
         # A device that exceeds the deadline for a block has failed.
         made["drop"] = log_range(chance, 1, min(1_000_000, made.get("rate", 4_000_000) // 4))

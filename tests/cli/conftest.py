@@ -21,8 +21,8 @@ SCHEMAS = REPOSITORY / "docs" / "schema"
 sys.path.insert(0, str(REPOSITORY / "tests"))
 DEADLINE = 60  # time limit of each command in seconds, sufficient for a busy machine
 
-# If nohup or a shell runs the tests in the background, these signals are ignored, and the command would
-# inherit that.
+# nohup ignores SIGHUP, and a shell script ignores SIGINT in background jobs. The command would inherit the
+# ignored signals.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
@@ -113,7 +113,7 @@ def package():
 
 
 def ramp(samples, first=0, sample_bytes=4):
-    """The bytes of the ramp pattern: 64-bit little-endian words that count."""
+    """The bytes of the ramp pattern, which consists of consecutive 64-bit little-endian numbers."""
     begin, end = first * sample_bytes, (first + samples) * sample_bytes
     words = range(begin // 8, (end + 7) // 8)
     data = b"".join(word.to_bytes(8, "little") for word in words)

@@ -4,7 +4,7 @@
     python3 tests/cli/sigmf_reader.py RECORDING.sigmf-meta…
 
 Prints one line of JSON for each recording: the counts of the package's reader, and whether the samples that it
-returns are equal to those of the data file. Any complaint of the package or of its validator, even a warning,
+returns are equal to those of the data file. Any complaint from the package or its validator, even a warning,
 is an error. This script runs in a Python that has the package. This Python can differ from the one that runs
 the tests.
 """
@@ -19,8 +19,8 @@ from sigmf import sigmffile, validate
 
 
 def values_of(path, metadata):
-    """Returns the values of the data file, one row per sample. Decodes them by the letters of the datatype
-    only."""
+    """Returns the values of the data file, one row per sample. Only the text of the datatype determines how
+    they are decoded."""
     name = metadata["global"]["core:datatype"]
     kind, size, order = name[1], name[2:].split("_")[0], name[-3:]
     dtype = numpy.dtype({"_le": "<", "_be": ">"}.get(order, "|") + kind + str(int(size) // 8))

@@ -19,7 +19,7 @@ BUS = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration
 <policy context="default"><allow user="*"/><allow own="*"/><allow send_destination="*"/><allow receive_sender="*"/></policy>
 </busconfig>"""
 AVAHI = "[server]\nuse-ipv6=no\nallow-interfaces=here\n[wide-area]\nenable-wide-area=no\n"
-# Runs in a network namespace and a mount namespace.
+# This script runs in its own network namespace and mount namespace.
 NETWORK = """
 set -e
 ip link set lo up

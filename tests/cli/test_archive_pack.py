@@ -151,7 +151,7 @@ def test_killed_packing_leaves_no_file(iio, start, tmp_path):
         packing.wait(DEADLINE)
         if not (tmp_path / "out.sigmf").exists():
             break
-        (tmp_path / "out.sigmf").unlink()  # it finished before the kill
+        (tmp_path / "out.sigmf").unlink()  # packing finished before the kill
     else:
         pytest.fail("every run finished before it was killed")
     assert is_clean(tmp_path)
@@ -176,7 +176,7 @@ def test_anything_but_a_complete_recording_is_refused(roof, iio, start, tmp_path
     assert "is for pack" in iio("archive list . --overwrite", status=2).err
     recorder = start("record sim: rate=1M live.sigmf-meta")
     data = tmp_path / "live.sigmf-data"
-    until(lambda: data.exists() and data.stat().st_size > 0, "the first samples")  # now it is locked
+    until(lambda: data.exists() and data.stat().st_size > 0, "the first samples")  # the file is now locked
     assert "it is being recorded" in iio("archive pack live out.sigmf", status=5).err
     recorder.kill()
     recorder.wait()

@@ -121,7 +121,7 @@ def test_names_cannot_control_the_terminal(iio, tmp_path):
 
 
 def test_the_error_says_why_libiio_cannot_be_loaded(iio, tmp_path):
-    """The message contains the loader's reason for libiio, and not its reason for another library."""
+    """The message contains the reason why the loader rejects libiio, not why it rejects another library."""
     for version in (0, 1):
         (tmp_path / f"libiio.so.{version}").touch()
     result = iio("info --uri ip:192.0.2.1", status=3, env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path)})

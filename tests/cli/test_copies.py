@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A copy of a recording keeps the metadata, at the samples that they describe."""
+"""A copy of a recording keeps the metadata, and they describe the same samples as before."""
 import json
 import struct
 
@@ -125,8 +125,8 @@ BACK = {"global": JUMP["global"],
 
 @pytest.mark.parametrize("words", ["", "--on-gap zero-fill", "rotate_bytes=1200 --block-size 1200"])
 def test_a_copy_of_a_recording_whose_index_steps_back_is_valid_and_has_the_same_gaps(iio, tmp_path, words):
-    """Two recordings in one file have such indexes. 430 samples are lost before sample 500, and 50 before
-    sample 700."""
+    """The index steps back if one file contains two recordings. 430 samples are lost before sample 500, and
+    50 before sample 700."""
     write(tmp_path, BACK)
     copied = iio(f"stream a.sigmf-meta b.sigmf-meta {words} --json")
     assert copied.json["gaps"]["lost_min"] == copied.json["gaps"]["lost_max"] == 480
@@ -170,7 +170,7 @@ def test_zeros_in_place_of_lost_samples_shift_later_captures_and_annotations(iio
     zeros, late = copy["annotations"]
     assert (zeros["core:sample_start"], zeros["iio_stream:filled"]) == (500, 500)
     assert (late["core:sample_start"], late["core:sample_count"], late["core:label"]) == (1100, 10, "late")
-    # A copy of the copy also marks them as zeros.
+    # A copy of the copy also marks these samples as zeros.
     iio("stream b.sigmf-meta c.sigmf-meta convert=cf32_le")
     again = read(tmp_path, "c")
     assert again["annotations"] == copy["annotations"] and again["captures"] == copy["captures"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The statements of the documents are true."""
+"""The statements in the documentation are true."""
 import os
 import re
 import shutil

@@ -188,7 +188,7 @@ def test_a_format_that_contradicts_the_suffix_is_refused_for_a_source(iio, comma
     iio("record sim: x.ci16 --samples 1k")
     err = iio(command, status=2).err
     assert "x.ci16: the name says ci16_le, but format= says cf32_le" in err
-    iio("stream x.ci16 format=le:s12/16>>0,le:s12/16>>0 null:")  # the same size, as converters produce it
+    iio("stream x.ci16 format=le:s12/16>>0,le:s12/16>>0 null:")  # a converter's format of the same size
 
 
 def test_the_summary_shows_a_sinks_bytes_if_they_differ_from_the_sources(iio):

@@ -90,7 +90,7 @@ def test_options_add_metadata_to_the_copy_of_a_raw_file(iio, tmp_path):
 
 
 def test_the_frequency_of_a_wav_file_comes_from_its_name(iio, tmp_path):
-    """hackrf_transfer -w writes such names, but no chunk "auxi"."""
+    """hackrf_transfer -w writes files with names like this one and without an "auxi" chunk."""
     import soundfile  # noqa: PLC0415
     name = "HDSDR_20170125_095238Z_7100kHz_RF.wav"
     soundfile.write(tmp_path / name, numpy.zeros((100, 2)), 192000, subtype="PCM_U8")

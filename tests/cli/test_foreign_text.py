@@ -5,8 +5,8 @@ import unicodedata
 
 import pytest
 
-# Sets the title, clears the screen, overwrites a line, changes the color with a one-character sequence, and
-# reverses the writing direction.
+# This text sets the title, clears the screen, overwrites a line, changes the color with a one-character
+# sequence, and reverses the writing direction.
 NASTY = "\x1b]0;owned\x07\x1b[2J\rok\x08\x7f\u009b31m\u202egnp\u2066\u200f\u2028"
 XML = "\u009b31m\u202egnp\u2066\u200f\u2028"  # XML does not allow the control characters below U+0020
 
@@ -94,7 +94,7 @@ def test_names_in_a_context_cannot_control_the_terminal(iio, tmp_path, place):
         '<attribute name="{attribute}" value="{value}" /></device></context>'.format(**said))
     info = iio("info --uri xml:context.xml", status=None)
     check(shown(info))
-    if place not in ("format", "value"):  # reported by its number; not read from a file
+    if place not in ("format", "value"):  # libiio returns formats as numbers, and reads no values from a file
         assert "\\xc2\\x9b" in shown(info)
     for words in ("attr list adc --uri xml:context.xml", "stream iio:adc uri=xml:context.xml null: --duration 100ms",
                   "attr get adc/nothing --uri xml:context.xml", "stream iio:nothing uri=xml:context.xml null:"):

@@ -70,8 +70,8 @@ def test_zero_fill_exactly_fills_a_gap_that_is_longer_than_the_pool(iio, tmp_pat
 @pytest.mark.parametrize("name, zero", [("cu8", b"\x80\x80"), ("cu16_le", b"\0\x80\0\x80"), ("cu16_be", b"\x80\0\x80\0"),
                                         ("ci8", b"\0\0"), ("ru8", b"\0"), ("cf32_le", bytes(8))])
 def test_zero_fill_of_unsigned_pairs_is_half_scale(iio, tmp_path, name, zero):
-    """Unsigned pairs are offset binary: zero is 128 in rtl_sdr's bytes (127.5), and 0 is negative full
-    scale."""
+    """Unsigned pairs are offset binary, so 0 is negative full scale. Zero is 128 in 8-bit pairs, although the
+    exact zero of rtl_sdr is 127.5."""
     iio(f"stream sim: rate=0 format={name} drop_at=5000 drop=3000 a.bin --samples 20k --on-gap zero-fill")
     data, size = (tmp_path / "a.bin").read_bytes(), len(zero)
     assert data[:5000 * size] == ramp(5000, sample_bytes=size)
@@ -152,8 +152,8 @@ def test_verify_finds_losses_that_the_source_hides(iio):
 
 @pytest.mark.parametrize("least, status", [(64, 0), (63, 1)])
 def test_verify_adds_the_losses_before_and_after_zeros(iio, tmp_path, least, status):
-    # on-full=drop with zero-fill gives such a file: 64 samples dropped, 10 of the 30 zeros of a loss, 20
-    # dropped.
+    # on-full=drop with zero-fill can write this file. It has 10 of the 30 zeros of a loss. 64 samples were
+    # dropped before these zeros, and the other 20 zeros after them.
     iio("record sim: rate=0 x --samples 2k")
     samples = [ramp(500), bytes(10 * 4), ramp(1000, 500 + 64 + 30)]
     (tmp_path / "x.sigmf-data").write_bytes(b"".join(samples))

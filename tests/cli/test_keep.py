@@ -137,7 +137,7 @@ def test_a_kill_never_leaves_metadata_without_samples(tmp_path, calls):
     assert done.returncode != 0
     there = {meta.with_suffix("").name for meta in tmp_path.glob("x.*.sigmf-meta")}
     samples = {data.with_suffix("").name for data in tmp_path.glob("x.*.sigmf-data")}
-    newest = max(samples)  # may have no metadata yet
+    newest = max(samples)  # this part may have no metadata yet
     assert there <= samples and samples - there <= {min(samples), newest}
     assert newest in there or (tmp_path / (newest + ".sigmf-data")).stat().st_size == 0
 

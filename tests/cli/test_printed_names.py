@@ -12,8 +12,8 @@ import pytest
 from conftest import COMMAND, DEADLINE
 from waiting import until
 
-# Clears the screen, sets the title, rings the bell, ends a line, is not UTF-8, has a two-byte control
-# character, and reverses the writing direction.
+# This name clears the screen, sets the title, rings the bell, ends a line, is not UTF-8, has a two-byte
+# control character, and reverses the writing direction.
 NASTY = b"a\x1b[2J\x1b]0;owned\x07b\nforged\xff\xc2\x9b31m\xe2\x80\xaed"
 SHOWN = b"a\\x1b[2J\\x1b]0;owned\\x07b\\x0aforged\\xff\\xc2\\x9b31m\\xe2\\x80\\xaed"
 

@@ -42,7 +42,7 @@ def test_a_kill_before_the_first_mark_in_the_journal_loses_no_written_sample(iio
     content = data.read_bytes()
     assert verdict["samples"] * 4 == len(content) == verdict["bytes"]
     assert content == ramp(len(content) // 4)
-    # 0.3 s of samples, less those in flight. The limit leaves room for a machine that stalls.
+    # The file has 0.3 s of samples, less those in flight. The limit leaves room for a machine that stalls.
     assert len(content) > 1 << 20
     assert iio("verify --pattern ramp x --json").json["ok"]
     assert (tmp_path / "x.sigmf-meta.bak").exists()

@@ -92,7 +92,7 @@ def test_recover_cuts_off_data_that_were_appended_to_a_complete_recording(iio, t
 def test_an_impossible_sample_count_in_the_metadata_loses_no_sample(iio, tmp_path):
     iio("record sim: rate=0 x.sigmf-meta --samples 10k")
     before, meta = (tmp_path / "x.sigmf-data").read_bytes(), json.loads((tmp_path / "x.sigmf-meta").read_text())
-    meta["global"]["iio_stream:samples"] = 1 << 62  # times 4 is 0 in 64 bits
+    meta["global"]["iio_stream:samples"] = 1 << 62  # this number times 4 is 0 in 64 bits
     (tmp_path / "x.sigmf-meta").write_text(json.dumps(meta))
     iio("recover x.sigmf-meta")
     assert (tmp_path / "x.sigmf-data").read_bytes() == before
@@ -128,7 +128,7 @@ def test_recover_keeps_the_metadata_of_another_program_valid(iio, tmp_path, pack
 
 
 def test_recover_removes_metadata_files_that_were_not_renamed_yet(iio, tmp_path):
-    """The recorder was killed while it prepared the next part, before it renamed the file of its metadata."""
+    """The recorder was killed while it prepared the next part, before it renamed its metadata file."""
     iio("record sim: rate=0 k rotate_bytes=64Ki --block-size 16Ki --samples 32k")
     for part in ("k.0001", "k.0002"):
         (tmp_path / f"{part}.sigmf-meta.new").write_text("{")

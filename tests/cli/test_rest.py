@@ -25,7 +25,7 @@ LONG = "--block-size 64Ki --blocks 4 --timeout 50s --json"
 
 
 class Stream:
-    """A stream from a source to standard output. The test reads its output as it needs it."""
+    """A stream from a source to standard output. The test reads the output as needed."""
 
     def __init__(self, process):
         self.process = process
@@ -108,7 +108,7 @@ def from_zmq(start):
 
 @pytest.fixture
 def from_tcp(start, port):
-    """Another process of the command sends. A relay passes on `data` and holds back everything after it."""
+    """A second iio-stream process sends. A relay passes on `data` and holds back everything after it."""
     server = socket.create_server(("127.0.0.1", 0))
     kept, come = [], threading.Event()
 

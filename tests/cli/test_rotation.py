@@ -55,8 +55,8 @@ def test_existing_parts_and_targets_that_are_not_files_are_refused(iio, tmp_path
 
 
 def first_index(part):
-    """Returns the sample index of a part's first sample by its metadata, and whether they mark it as
-    exact."""
+    """Returns the sample index of a part's first sample from the part's metadata, and whether they mark it
+    as exact."""
     first = json.loads(part.read_text())["captures"][0]
     return first.get("core:global_index", 0), first.get("iio_stream:index_exact", True)
 
@@ -230,7 +230,8 @@ def test_zero_fill_of_a_loss_that_is_longer_than_several_parts(iio, tmp_path, wo
         " --block-size 16Ki --samples 200k --on-gap zero-fill")
     parts = sorted(tmp_path.glob("x.*.ci16" if "." in words else "x.*.sigmf-data"))
     assert all(part.stat().st_size <= 4 * 10_000 for part in parts)
-    data = array.array("Q", b"".join(part.read_bytes() for part in parts))  # has more losses if the machine stalls
+    data = array.array("Q", b"".join(part.read_bytes() for part in parts))
+    # The data have more losses if the machine stalls.
     assert all(word in (0, place) for place, word in enumerate(data))
     longest = max(len(list(same)) for zero, same in itertools.groupby(data, lambda word: word == 0) if zero)
     assert longest > 5 * 10_000 // 2  # more than one part

@@ -22,7 +22,7 @@ from waiting import until  # noqa: E402
 
 
 class Server:
-    """A server that listens at a free port of this machine."""
+    """A server that listens on a free port of this machine."""
 
     def __init__(self, start, *words, listen="127.0.0.1:0"):
         self.process = start("serve", "--listen", listen, "--json", *words, text=True)

@@ -229,8 +229,8 @@ def test_recover_makes_a_valid_recording_after_a_kill_at_any_time(iio, start, tm
 
 
 def test_recover_removes_a_stale_metadata_file_of_a_complete_recording(iio, tmp_path):
-    """A kill while the metadata are replaced, for example to add a hash, leaves it. A running program holds
-    its lock."""
+    """A program that is killed while it replaces the metadata, for example to add a hash, leaves the .new
+    file. A running program holds the lock of the file."""
     iio("record sim: rate=0 k --samples 1k")
     stale = tmp_path / "k.sigmf-meta.new"
     with open(stale, "w") as file:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Recordings of other programs that deviate from SigMF can be played with a warning, and `verify` fails."""
+"""Foreign recordings that deviate from SigMF can be played with a warning, but `verify` fails."""
 import json
 
 import pytest

@@ -34,7 +34,7 @@ WAYS = ("", "sync=64Ki", "rotate_time=100ms", "hash=end", "convert=cf32_le", "di
 
 @pytest.fixture(scope="module")
 def recordings(tmp_path_factory):
-    """Starts a recording with each set of options. They run at the same time and wait for 5 to 15 s each."""
+    """Starts a recording with each set of options. All run at the same time and wait for 5 to 15 s each."""
     running = {}
     for options in WAYS:
         folder = tmp_path_factory.mktemp("slow")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """System calls that fail or are interrupted. strace makes the first call fail, then the second, and so on,
-like the tests of SQLite.
+as in the tests of SQLite.
 
 The command must not crash or hang, and the file must contain the first samples.
 """
@@ -17,7 +17,7 @@ from waiting import until
 SIZE = 256 << 10
 RAMP = struct.pack(f"<{SIZE // 8}Q", *range(SIZE // 8))
 ENGINES = ["buffered", "libaio", "io_uring"]
-MOST = 40  # injected failures of one call at most; nearly all uses of a call come earlier
+MOST = 40  # limit on the injected failures per call, which covers nearly all uses of a call
 STATUSES = {0, 1, 2, 3, 5, 127}  # 127: the dynamic linker failed
 
 pytestmark = pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")

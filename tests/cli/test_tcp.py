@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Streams over TCP from one process of the command to another."""
+"""Streams over TCP from one iio-stream process to another."""
 import contextlib
 import json
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""tcp: with peers in Python: one that follows the protocol, and others that do not."""
+"""tcp: with peers written in Python. One follows the protocol, and the others do not."""
 import contextlib
 import json
 import socket

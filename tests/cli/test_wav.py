@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""WAV files of sox, libsndfile (soundfile), Python's module wave, and SDR programs."""
+"""WAV files of sox, libsndfile (soundfile), Python's wave module, and SDR programs."""
 import json
 import os
 import shutil
@@ -98,7 +98,7 @@ SOX = {"8": ("-e unsigned -b 8", "u8", "-e unsigned -b 8"), "16": ("-e signed -b
 @pytest.mark.parametrize("channels", [1, 2, 3])
 @pytest.mark.parametrize("kind", SOX)
 def test_sox_files_have_the_samples_that_sox_reads(played, tmp_path, kind, channels):
-    """sox also converts 24 bits to the upper bits of 32."""
+    """Like iio-stream, sox converts 24-bit values to the upper bits of 32-bit words."""
     written, name, raw = SOX[kind]
     subprocess.run(f"sox -D -n -r 48000 -c {channels} {written} a.wav synth 1 sine 440 vol 0.9".split(),
                    cwd=tmp_path, check=True, timeout=DEADLINE)
@@ -258,7 +258,7 @@ def test_a_wav_file_verifies(iq, iio):
 
 
 def chunks(content):
-    """Returns name and content of each chunk of a RIFF file, by the specification."""
+    """Returns the name and content of each chunk of a RIFF file, as the specification defines them."""
     found, at = [], 12
     while at + 8 <= len(content):
         name, size = struct.unpack_from("<4sI", content, at)

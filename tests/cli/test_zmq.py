@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Samples to and from other processes: the command itself, and Python's zmq as a foreign program."""
+"""zmq: exchanges samples with other iio-stream processes, and with Python's zmq as a foreign program."""
 import json
 import os
 import signal

@@ -89,7 +89,7 @@ print(sorted((name, block.label, block.category) for name, block in platform.blo
 
 @pytest.fixture(autouse=True, scope="module")
 def home(tmp_path_factory):
-    """Sets the folder of the Companion's cache of block descriptions, because reading them takes seconds."""
+    """Gives the Companion a folder for its cache of block descriptions, which take seconds to read."""
     ENVIRONMENT["HOME"] = str(tmp_path_factory.mktemp("home"))
 
 

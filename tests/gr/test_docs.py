@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The names in docs/gnuradio.md are right. Its program without a device, the flowgraph of the cookbook and
-the statements for users of gr-uhd run. tests/vm/test_recipes.py tests their settings on a radio."""
+"""The names in docs/gnuradio.md are correct. Its program that needs no device, the flowgraph of the cookbook
+and the statements for users of gr-uhd run. tests/vm/test_recipes.py tests the settings of these examples on a
+radio."""
 import os
 import re
 import subprocess

@@ -62,7 +62,7 @@ def test_a_recordings_frequency_is_tagged(tmp_path):
                                              ("1969-12-31T00:00:00Z", []),
                                              ("1970-01-01T00:00:00.25Z", [0, 10_000])])
 def test_a_time_before_1970_is_not_tagged(tmp_path, begin, expected):
-    """The second capture begins 20 ms after the first one. The samples of 10 ms are lost before it."""
+    """The second capture begins 20 ms after the first one. 10 ms of samples are lost before it."""
     (tmp_path / "a.sigmf-data").write_bytes(bytes(4 * 30_000))
     captures = [{"core:sample_start": 0, "core:datetime": begin},
                 {"core:sample_start": 10_000, "core:global_index": 20_000}]
@@ -175,7 +175,7 @@ def command(words):
     (pmt.intern("hello"), "not a dictionary or pair"),
     (pmt.make_dict(), "command is empty"),
     (command({"gain": [1, 2]}), "not a number or text"),
-    # Commands of gr-uhd. The error of a source without a radio shows that the block understands them.
+    # Commands of gr-uhd. The error of a source without a radio shows that the block accepts them.
     (command({"freq": 2.4e9, "chan": 0, "lo_offset": 0.0, "mboard": 0}), "cannot be tuned"),
     (command({"gain": 3, "chan": -1}), "cannot be tuned"),
     (pmt.make_tuple(pmt.intern("freq"), pmt.from_double(1e9)), "cannot be tuned"),

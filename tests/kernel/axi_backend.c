@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The converters' HDL cores as IIO backends of mainline. They give access to the cores' registers,
+ * The converters' HDL cores as mainline IIO backends. They give access to the cores' registers,
  * of which the simulator has one, 0x88. The backends are in this module because a front end holds
  * a reference to the module of its backend, and the simulator cannot hold one to itself.
  */

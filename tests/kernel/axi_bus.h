@@ -22,20 +22,20 @@ struct axi_bus_ops {
 #define AXI_BUS_CORES	8
 #define AXI_BUS_WINDOW	4096
 
-/* For the simulator. NULL detaches it from the bus. */
+/* Attaches the simulator to the bus. NULL detaches it. */
 void axi_bus_attach(const struct axi_bus_ops *ops);
 
-/* For the AXI-DMAC driver, see axi_dmac_shim.h. */
+/* The AXI-DMAC driver calls these functions (axi_dmac_shim.h). */
 u32 axi_bus_read(const volatile void __iomem *address);
 void axi_bus_write(u32 value, volatile void __iomem *address);
 void __iomem *axi_bus_window(struct device *dev);
 int axi_bus_controller(struct dma_device *dma);
 
-/* For the drivers of the converters' cores, see axi_core_shim.h. */
+/* The drivers of the converters' cores call these functions (axi_core_shim.h). */
 struct regmap *axi_bus_regmap(struct device *dev, const struct regmap_config *config);
 const void *axi_bus_match_data(struct device *dev);
 
-/* For the backends, see axi_backend.c. */
+/* These functions are for the backends (axi_backend.c). */
 int axi_bus_core_reg(unsigned int core, unsigned int reg, u32 value, u32 *read);
 const struct software_node *axi_backend_node(unsigned int core);
 int axi_backend_init(void);

@@ -237,9 +237,9 @@ void sim_core_complete(struct sim_core *core, ktime_t due)
 }
 
 /*
- * Called when the transfer at the head of the queue is complete. Returns whether it repeats: with
- * scatter-gather if its last descriptor points to the first one, otherwise while the register has
- * the cyclic bit.
+ * Called when the transfer at the head of the queue is complete. Returns whether the transfer
+ * repeats. With scatter-gather it repeats if its last descriptor points to the first one. Without
+ * scatter-gather it repeats while the cyclic bit of the register is set.
  */
 bool sim_core_repeats(struct sim_core *core)
 {

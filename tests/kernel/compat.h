@@ -25,7 +25,7 @@
 #include <linux/fpga/adi-axi-common.h>
 #endif
 
-/* The names of symbol namespaces are strings since Linux 6.13. */
+/* The names of symbol namespaces have been strings since Linux 6.13. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
 #define SIM_IMPORT_NS(name)	MODULE_IMPORT_NS(#name)
 #else
@@ -33,8 +33,8 @@
 #endif
 
 /*
- * Unregisters a device whose software node is removed next. The release function, which accesses
- * the node since Linux 7.x, can run later, because a link to the device is removed in a work item.
+ * Unregisters a device whose software node is removed next. The release function can run later,
+ * because a link to the device is removed in a work item. On Linux 7.x it accesses the node.
  */
 static inline void sim_unregister_from_node(struct platform_device *pdev)
 {

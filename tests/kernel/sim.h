@@ -152,8 +152,8 @@ struct sim_chip;
 struct sim_converter;
 
 /*
- * Functions of a converter that the kernel's own drivers drive instead of an IIO device of the
- * simulator.
+ * Functions of a converter that has no IIO device of the simulator, because the kernel's own
+ * drivers control it.
  */
 struct sim_front_end {
 	int (*plug)(struct sim_converter *conv);	/* sets pdev */

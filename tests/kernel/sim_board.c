@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The devices of a real board (parameter board=FILE). Devices with a DMA are converters like those
- * of the simulator. The others have a kfifo or no buffer. They are registered in the order of the
- * board, so that they get the same numbers.
+ * The devices of a real board (parameter board=FILE). Devices with DMA are converters like those of
+ * the simulator. The others have a kfifo or no buffer. All devices are registered in the order of
+ * the board, so that they get the same numbers.
  */
 #include <linux/kernel_read_file.h>
 #include <linux/log2.h>
@@ -131,7 +131,7 @@ static void sim_board_release(struct device *dev)
 	kfree(dev);
 }
 
-/* A device on the bus that is not an IIO device, such as iio_sysfs_trigger. */
+/* Adds a device on the bus that is not an IIO device, such as iio_sysfs_trigger. */
 static int sim_board_add_bus(struct sim_board_device *device)
 {
 	struct device *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
@@ -238,7 +238,7 @@ static void sim_board_remove(struct sim_board_device *device)
 		sim_converter_exit(device->conv);
 }
 
-/* Can be called after a failed or omitted init too. */
+/* Can also be called after a failed or omitted init. */
 void sim_board_exit(void)
 {
 	struct sim_board_device *device;

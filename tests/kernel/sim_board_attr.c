@@ -62,7 +62,7 @@ static struct sim_converter *sim_board_clocked(const struct sim_board_value *val
 	return found;
 }
 
-/* Returns the rate of the device by its clock in the board's description, or 0 if it has none. */
+/* Returns the rate that follows from the device's clock in the description, or 0 without one. */
 u64 sim_board_rate(const struct sim_board_device *device)
 {
 	struct sim_board_value *value;
@@ -99,7 +99,7 @@ static u64 sim_board_clock_now(const struct sim_board_attr *attr, bool *moved)
 	return *moved ? conv->nominal_rate * conv->board->divider : clock;
 }
 
-/* With the lock held. */
+/* Called with the lock held. */
 static ssize_t sim_board_clock_show(const struct sim_board_attr *attr, char *out)
 {
 	bool moved;
@@ -164,7 +164,7 @@ static int sim_board_divide(struct sim_board_attr *attr, const char *wanted)
 		sim_converter_set_rate(attr->device->conv, div64_u64(clock, divider)) : 0;
 }
 
-/* With the lock held. */
+/* Called with the lock held. */
 static int sim_board_write(struct sim_board_attr *attr, const char *wanted, char *fitted)
 {
 	const struct sim_board_attr *limits = attr->limits ? attr->limits : attr->value->limits;

@@ -36,7 +36,7 @@ int sim_board_reg(struct iio_dev *indio_dev, unsigned int reg, unsigned int valu
 			return -EINVAL;
 		return sim_board_core_reg(device, reg & WINDOW, value, read);
 	}
-	/* An SPI chip has fewer address bits than the number. */
+	/* The addresses of an SPI chip have fewer bits than `reg`. */
 	chip = &device->chip[reg % SIM_BOARD_REGISTERS];
 	if (read)
 		*read = READ_ONCE(*chip);

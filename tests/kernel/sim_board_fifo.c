@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The slow converters of a board, without DMA. A timer fills or empties the kernel's software FIFO
- * (kfifo), which does not support DMABUFs. Their pattern is lanes, with the time if they have a
- * timestamp.
+ * (kfifo), which does not support DMABUFs. The pattern is lanes. A timestamp channel has the time.
  */
 #include <linux/math64.h>
 #include <linux/module.h>

@@ -80,8 +80,8 @@ static int sim_number_print(const struct sim_number *number, unsigned int decima
 }
 
 /*
- * Applies the limits "[min step max]". Rounds to the nearest step, like drivers do. Returns
- * -EINVAL outside of the limits.
+ * Applies the limits "[min step max]". Rounds to the nearest step, as drivers do. Returns -EINVAL
+ * outside of the limits.
  */
 static int sim_number_range(struct sim_number *number, const char *limits, unsigned int decimals)
 {
@@ -101,7 +101,7 @@ static int sim_number_range(struct sim_number *number, const char *limits, unsig
 	return 0;
 }
 
-/* Finds a word of the list that is equal as text or as a number. */
+/* Finds the word of the list that equals the wanted value, as text or as a number. */
 static int sim_word_of(const char *limits, const char *wanted, char *out, size_t size)
 {
 	struct sim_number number, other;
@@ -140,7 +140,7 @@ static unsigned int sim_decimals_of(const char *text)
 }
 
 /*
- * Sets `out` to the new text of an attribute with the text `old` after a write of `wanted`, or
+ * Sets `out` to the text that an attribute with the text `old` has after `wanted` was written, or
  * returns an error.
  */
 int sim_board_fit(const char *old, const char *limits, const char *wanted, char *out, size_t size)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The samples between a chip and the memory. An ADC sends the pattern of the stream in place of a
+ * Moves samples between a chip and the memory. An ADC sends the pattern of the stream in place of a
  * signal, or one of the chip's test modes. The core of a DAC passes samples on, depending on its
  * data source.
  */
@@ -8,7 +8,7 @@
 
 #include "sim_chip.h"
 
-/* Returns the word that the chip sends in a test mode, by the table in its data sheet. */
+/* Returns the word that the chip sends in a test mode, as the table in its data sheet defines. */
 static u16 sim_test_code(struct sim_chip *chip, u8 test, u64 scan)
 {
 	unsigned int bits = chip->kind->realbits;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The devices to which the kernel's drivers are bound: the platform device of the core, the chip
- * on SPI, and the sample clock. The chip finds the core by a software node, and both find the
- * clock by their names.
+ * on SPI, and the sample clock. The chip finds the core through a software node, and both find
+ * the clock by their names.
  */
 #include <linux/clk-provider.h>
 #include <linux/clkdev.h>

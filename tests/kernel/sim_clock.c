@@ -153,7 +153,7 @@ static void sim_show_drops(struct sim_stream *s, u32 clear)
 	s->drop_count = kept;
 }
 
-/* Updates the register, clears bits except those whose condition still holds, and returns it. */
+/* Clears the given bits unless their condition still holds. Returns the updated register. */
 u32 sim_stream_xflow(struct sim_stream *s, u32 clear)
 {
 	unsigned long flags;

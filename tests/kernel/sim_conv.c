@@ -282,7 +282,7 @@ int sim_converter_init(struct sim_converter *conv)
 	return ret ? ret : sim_converter_plug(conv);
 }
 
-/* Can be called after a failed or omitted init too. */
+/* Can also be called after a failed or omitted init. */
 void sim_converter_exit(struct sim_converter *conv)
 {
 	if (!conv->core.client)

@@ -46,7 +46,7 @@ struct sim_client {
 	void (*submitted)(struct sim_core *core);	/* the DMA driver has got a block */
 	void (*idle)(struct sim_core *core, ktime_t due);
 	void (*done)(struct sim_core *core);	/* a whole block is complete */
-	void (*enable)(struct sim_core *core, bool on);	/* by CONTROL; in atomic context */
+	void (*enable)(struct sim_core *core, bool on);	/* CONTROL changes; atomic context */
 };
 
 struct sim_core {
@@ -100,7 +100,7 @@ struct sim_core {
 	u64 segment_ns, irq_ns;		/* simulated costs in time */
 	u64 instant;			/* completes within START if it need not wait */
 	u64 refuse_at, refuse_count;	/* faults: prepared blocks since enable */
-	u64 refuse_most;		/* limit of refusals in total */
+	u64 refuse_most;		/* limit on the total number of refusals */
 	u64 prepared;
 	u64 short_at, short_bytes;	/* this block ends `short_bytes` early */
 	u64 begun;			/* last segments since enable */

@@ -170,8 +170,8 @@ int sim_params_apply(struct sim_converter *conv, unsigned int number)
 }
 
 /*
- * Applies the parameters that a board or a chip does not determine. `first` applies the faults
- * too.
+ * Applies the parameters that a board or a chip does not determine. The fault parameters apply only
+ * if `first` is set.
  */
 void sim_params_apply_board(struct sim_converter *conv, unsigned int number, bool first)
 {

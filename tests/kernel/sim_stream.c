@@ -4,9 +4,9 @@
  *
  * While the core has a transfer, nothing is lost, because the DMA is infinitely fast. Without a
  * transfer, the FIFO fills, and when it is full, further scans are lost. The next transfer then
- * begins with the old scans of the FIFO, and the jump follows them. If the simulator itself is
- * late (it is software on a busy machine), the sample clock stops for that time when the core
- * becomes idle, so that lateness never causes a loss.
+ * begins with the old scans of the FIFO, and the jump follows them. The simulator is software, so
+ * it can be late on a busy machine. When the core becomes idle, the sample clock then stops for the
+ * time of this delay, so that the delay never causes a loss.
  */
 #include <linux/ktime.h>
 #include <linux/math64.h>
@@ -196,7 +196,7 @@ static bool sim_stall_over(struct sim_stream *s, ktime_t *until)
 	return true;
 }
 
-/* Removes pending losses of the FIFO before `end`, because a drop includes these scans already. */
+/* Removes pending losses of the FIFO before `end`, because a drop already includes these scans. */
 static void sim_forget_pending(struct sim_stream *s, u64 end)
 {
 	struct sim_gap *gap;

@@ -67,8 +67,8 @@ static int sim_spi_reg(struct sim_converter *conv, unsigned int reg, unsigned in
 }
 
 /*
- * Accesses registers of the front end, which has none, and with ADI's kernels also those of the
- * core.
+ * Accesses the registers of the core if bit 31 of the address is set, as on ADI's kernels. The
+ * front end itself has no registers, so it reads as 0.
  */
 int sim_xflow_front_end(struct iio_dev *indio_dev, unsigned int reg, unsigned int value,
 			unsigned int *read)
@@ -88,9 +88,9 @@ int sim_xflow_front_end(struct iio_dev *indio_dev, unsigned int reg, unsigned in
 }
 
 /*
- * Returns the node by which the front end of the platform device finds the backend. The device
- * does not get it as its own properties, because the IIO device inherits the node of its parent,
- * and the kernel would release a "managed" node twice.
+ * Returns the node through which the front end of the platform device finds the backend. The
+ * property is not registered with the device itself, which would make a "managed" node. The IIO
+ * device inherits the node of its parent, and the kernel would release a managed node twice.
  */
 struct fwnode_handle *sim_xflow_node(struct sim_converter *conv)
 {

@@ -31,7 +31,7 @@ struct udc_ep {
 	const struct usb_ep_ops *ops;	/* dummy_hcd's */
 	struct usb_ep_ops wrapped;
 	struct usb_request *inner;
-	spinlock_t lock;		/* protects the rest; not held in calls of dummy_hcd */
+	spinlock_t lock;		/* protects the rest; not held in calls to dummy_hcd */
 	struct list_head queue;
 	bool busy;			/* dummy_hcd has `inner` */
 	bool paused;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Finds the first controller of dummy_hcd, and inserts itself between the controller and the gadget
- * drivers. No gadget must be using the controller at that time.
+ * This module finds the first controller of dummy_hcd, and inserts itself between the controller
+ * and the gadget drivers. No gadget may use the controller at that time.
  */
 #include <linux/delay.h>
 #include <linux/module.h>

@@ -244,7 +244,7 @@ static int udc_dequeue(struct usb_ep *ep, struct usb_request *req)
 	if (!running)
 		udc_give_back(u, r, -ECONNRESET);
 	else
-		/* If it has just ended, its completion handles the cancellation. */
+		/* If the request has just ended, its completion handles the cancellation. */
 		u->ops->dequeue(ep, u->inner);
 	return 0;
 }

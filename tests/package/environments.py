@@ -15,8 +15,8 @@ import counts  # noqa: E402
 
 # Options that only shorten the compilation. The other options are those that a user types.
 QUICK = "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DCMAKE_UNITY_BUILD_BATCH_SIZE=0"
-# Leaves out the same parts as script/wheels, which repairs this wheel. With --full, script/wheels builds its
-# own wheels, and this one has all parts.
+# The wheel leaves out the same parts as script/wheels, which repairs it. With --full, script/wheels builds
+# its own wheels, and this one has all parts.
 PARTS = counts.pick("-DWITH_ZMQ=OFF -DWITH_OPENSSL=OFF -DWITH_CURL=OFF", "")
 ENVIRONMENT = {key: value for key, value in os.environ.items()
                if key not in ("PYTHONPATH", "LD_LIBRARY_PATH")}
@@ -29,8 +29,8 @@ def files():
 
 @functools.cache
 def folder():
-    """Makes the folder of the environments. It is kept because tests/vm/test_python_streams.py uses one in
-    the lab."""
+    """Makes the folder of the environments. It is kept because tests/vm/test_python_streams.py uses one of
+    the environments in the lab."""
     root = BUILD / "pip"
     shutil.rmtree(root, ignore_errors=True)
     root.mkdir()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""script/abi with a library of a few lines, because iio-stream takes minutes to build."""
+"""Tests script/abi with a library of a few lines, because iio-stream takes minutes to build."""
 import pathlib
 import shutil
 import subprocess

@@ -16,7 +16,7 @@ def test_help_builds_nothing(tmp_path):
 
 
 def test_newly_installed_parts_are_detected(tmp_path):
-    """If a user installs GNU Radio later, as in README, the next build includes its blocks."""
+    """If a user installs GNU Radio later, as in the README, the next build includes its blocks."""
     (tmp_path / "script").mkdir()
     (tmp_path / "build").mkdir()
     shutil.copy(BUILD, tmp_path / "script" / "build")

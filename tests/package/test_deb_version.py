@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The version of the Debian packages increases with the commit and with the suite, as dpkg compares it."""
+"""The version of the Debian packages increases with the commit and with the suite, by the rules of dpkg."""
 import itertools
 import os
 import pathlib

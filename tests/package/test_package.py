@@ -147,7 +147,7 @@ def test_the_units_are_sandboxed_and_restart_forever(prefix, tmp_path, unit):
 
 
 def test_the_commands_of_the_units_have_valid_arguments(prefix, tmp_path):
-    """The commands fail only because the device is missing, so this version knows their options and
+    """The commands fail only because the device is missing, so this version accepts their options and
     endpoints."""
     for path in (prefix / "lib" / "systemd" / "system").iterdir():
         for command in re.findall(r"^Exec\w+=\S*/iio-stream (.*)$", path.read_text(), re.M):

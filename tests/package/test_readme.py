@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The installation methods of README run as printed, in a clean clone."""
+"""The installation methods in the README run as printed, in a clean clone."""
 import os
 import re
 import sys

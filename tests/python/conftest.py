@@ -17,8 +17,8 @@ BUILD = pathlib.Path(os.environ.get("IIO_STREAM_BUILD", REPOSITORY / "build")).r
 PACKAGE = BUILD / "python"
 DEADLINE = 60  # time limit of each program in seconds, sufficient for a busy machine
 
-# If a shell runs the tests in the background, SIGINT is ignored, and the programs of the tests would inherit
-# that.
+# A shell script ignores SIGINT in background jobs, and the programs of the tests would inherit that signal
+# as ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 sys.path.insert(0, str(PACKAGE))
@@ -32,7 +32,7 @@ assert pathlib.Path(ios.__file__).is_relative_to(PACKAGE), f"{ios.__file__} is n
 
 
 def ramp(first_byte, count):
-    """Returns bytes of the ramp pattern, which consists of counting 64-bit little-endian words."""
+    """Returns bytes of the ramp pattern, which consists of consecutive 64-bit little-endian numbers."""
     words = np.arange(first_byte // 8, (first_byte + count + 7) // 8, dtype="<u8")
     return words.tobytes()[first_byte % 8:][:count]
 

@@ -29,7 +29,7 @@ def test_without_an_index_the_error_names_the_command_that_writes_it(server, tmp
 
 
 def signed(lines):
-    """Returns an index of the given lines with a valid hash, as anyone with write access can make it."""
+    """Returns an index of the given lines with a valid hash, which anyone with write access can make."""
     rest = b"\n".join(lines)
     head = {"iio_stream_index": 1, "sha512": hashlib.sha512(rest).hexdigest()}
     return json.dumps(head).encode() + b"\n" + rest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Power, spectra and detections of archives equal those of NumPy, whatever worker computes them."""
+"""Power, spectra and detections of archives equal those of NumPy, whichever worker computes them."""
 import importlib
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`iio-stream archive pull` restores from an archive the files that were pushed to it."""
+"""`iio-stream archive pull` restores the files that were pushed to an archive."""
 import hashlib
 import os
 import signal
@@ -305,7 +305,7 @@ def test_wrong_metadata_from_the_store_are_discarded(server, tmp_path, monkeypat
 
 
 def cut_once(server, folder, name):
-    """Ends the first answer with an object after half of its bytes."""
+    """Cuts the first answer that contains the named object after half of its bytes."""
     whole, cut = (folder / name).read_bytes(), []
 
     def half():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Views of a block do not copy the samples and keep them valid."""
+"""Views of a block do not copy the samples, and the samples stay valid while a view exists."""
 import gc
 import pathlib
 import pprint
@@ -22,7 +22,7 @@ def address(array):
 
 
 def mapping_of(where):
-    """Returns the begin and end of the mapping of this process that contains an address."""
+    """Returns the start and end of the mapping of this process that contains an address."""
     for line in pathlib.Path("/proc/self/maps").read_text().splitlines():
         begin, end = (int(part, 16) for part in line.split()[0].split("-"))
         if begin <= where < end:

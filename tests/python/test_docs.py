@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The statements of the documents about Python are true: snippets of the tutorial, README and docstrings
-run."""
+"""The statements about Python in the documentation are true. The snippets of the tutorial, the README and the
+docstrings run."""
 import doctest
 import importlib
 import os
@@ -14,7 +14,7 @@ import pytest
 from conftest import BUILD, DEADLINE, PACKAGE, REPOSITORY
 
 TUTORIAL = (REPOSITORY / "docs" / "python.md").read_text()
-# Lists the modules of the source tree, because an old build can contain others.
+# These are the modules of the source tree, because an old build can contain others.
 MODULES = [module.name for module in pkgutil.iter_modules([str(REPOSITORY / "bindings/python/iio_stream")])]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Other libraries access the memory of a block by DLPack and by NumPy's interface, without a copy."""
+"""Other libraries access the memory of a block through DLPack and NumPy's interface, without a copy."""
 import ctypes
 
 import numpy as np

@@ -29,7 +29,7 @@ with ios.source("sim:", rate=0, pattern="stamp", block_size=size, blocks=4) as r
     print(sys.getallocatedblocks() - blocks, peak() - before)
 """
 
-# Creates and releases views in every possible way.
+# This program creates and releases views in every possible way.
 VIEWS = """
 import asyncio, gc, threading
 import numpy as np

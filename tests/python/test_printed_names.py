@@ -11,8 +11,8 @@ from conftest import DEADLINE, PACKAGE
 
 import iio_stream as ios
 
-# Clears the screen, sets the title, ends a line, is not UTF-8, has a two-byte control character, and reverses
-# the writing direction.
+# This name clears the screen, sets the title, ends a line, is not UTF-8, has a two-byte control character,
+# and reverses the writing direction.
 NASTY = b"a\x1b[2J\x1b]0;owned\x07b\nforged\xff\xc2\x9b31m\xe2\x80\xaed"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""write() accepts only arrays of the right shape. The error of another shape says what is expected."""
+"""write() accepts only arrays of the right shape. The error for a wrong shape contains the expected shape."""
 import array
 
 import numpy as np

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Writer: samples from the program to sinks, copied by write() or filled into blocks of the device's
-memory."""
+"""Writer: samples from the program to sinks, copied by write() or written in place into blocks of the
+device's memory."""
 import threading
 import time
 

@@ -121,7 +121,7 @@ def environment(context: Context) -> Iterator[Command]:
 
 
 def numpy2(context: Context) -> Iterator[Command]:
-    """Tests the same package on NumPy 2, and checks it against NumPy 2's types."""
+    """Tests the Python package on NumPy 2, and checks it against NumPy 2's types."""
     yield Command([DEBIAN, "-m", "venv", "--system-site-packages", "build/venv-numpy2"])
     yield pip_install("build/venv-numpy2", "numpy>=2")
     yield pytest_command(context, "build/venv-numpy2/bin/python", "python-numpy2",
@@ -152,7 +152,7 @@ def interpreters(context: Context) -> dict[str, Path]:
 
 
 def extensions(context: Context) -> Iterator[Command]:
-    """Builds the extension for other interpreters than Debian's. All files are in one folder; their names
+    """Builds the extension for interpreters other than Debian's. All files are in one folder; their names
     differ. The extension is linked with the installed library and compiled as pip compiles it, but without
     optimization, which is faster."""
     root = context.root / "build" / "pythons"

@@ -118,7 +118,7 @@ def terminate(number: int, frame: object) -> None:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, terminate)
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # which nohup sets
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup sets SIG_IGN
         signal.signal(signal.SIGHUP, terminate)
     try:
         sys.exit(main(sys.argv[1:]))

@@ -47,11 +47,11 @@ Commands = Callable[[Context], Iterable[Command]]
 class Step:
     """One line of the table.
 
-    The steps in `needs` must have succeeded. The steps in `after` must have ended, if they run at all. Steps
-    of one lane run one at a time, in the order of the table among those that can run. `packages` are groups
-    of script/install, and `full_packages` are additional ones for --full. An `idle` step only gets the
-    processor time that all other steps leave (SCHED_IDLE) until the lab has ended; an `always_idle` step does
-    so until its own end. If `go_on` is set, the remaining commands run after one has failed.
+    The steps in `needs` must have succeeded. The steps in `after` must have ended, if they run at all. Each
+    lane runs one step at a time, and starts the first step of the table that can run. `packages` are groups
+    of script/install, and `full_packages` are additional ones for --full. Until the lab has ended, an `idle`
+    step only gets the processor time that all other steps leave (SCHED_IDLE). An `always_idle` step does so
+    until its own end. If `go_on` is set, the remaining commands run after one has failed.
     A step that `asks` can ask for a password at the terminal. `results` are patterns of the names of the
     JUnit files that the step writes.
     """
@@ -155,7 +155,7 @@ class Running:
         return False
 
     def hurry(self) -> None:
-        """Gives the step its normal priority. The system refuses this to an unprivileged user."""
+        """Gives the step its normal priority. An unprivileged user is not allowed to do this."""
         if self.idle and self._process is not None:
             for process in descendants(self._process.pid):
                 set_idle(process, False)
@@ -197,8 +197,8 @@ def is_alive(process: int) -> bool:
 
 
 class Schedule:
-    """Runs steps until all have ended. `excuse` returns whether a step that failed counts as passed
-    nevertheless."""
+    """Runs steps until all have ended. `excuse` returns whether a step that failed nevertheless
+    counts as passed."""
 
     def __init__(self, steps: Sequence[Step], context: Context, *, done: Iterable[str] = (), lab: str = "lab",
                  excuse: Callable[[Step, int, Context], bool] = lambda step, status, context: False,

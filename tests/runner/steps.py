@@ -60,7 +60,7 @@ STEPS = (
          lane=BESIDE, needs=("install",), packages=("lab",)),
     Step("environment", "install Python packages from PyPI into build/venv", environment,
          lane=BESIDE, needs=("install",), packages=("test",), runs_in=EVERY),
-    # The first step of its lane, because the lab uses the environment that it leaves behind.
+    # This step is the first of its lane, because the lab uses the environment that test_pip.py leaves behind.
     Step("compiling", "package tests that compile a lot", pytest(DEBIAN, "compiling", *COMPILING),
          **COMPILER, needs=("build", "environment"), after=("unit",), packages=("test",),
          results=("compiling.xml",)),

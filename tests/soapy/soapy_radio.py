@@ -37,7 +37,7 @@ def util(*arguments, timeout=60, **options):
 
 @contextlib.contextmanager
 def radio(**arguments):
-    # Debian 13's binding would pass empty values of a plain dict on.
+    # Debian 13's binding would pass on the empty values of a plain dict.
     device = SoapySDR.Device(SoapySDR.SoapySDRKwargs({"driver": "iiostream", **arguments}))
     try:
         yield device
@@ -112,7 +112,7 @@ class Transmitter(Active):
 
 
 def ramp(first, samples):
-    """Returns samples of pattern=ramp as ci16_le. The bytes of the stream are counting 64-bit words."""
+    """Returns samples of pattern=ramp as ci16_le. The bytes of the stream are consecutive 64-bit numbers."""
     words = np.arange(first // 2, (first + samples + 1) // 2 + 1, dtype="<u8")
     return words.view("<i2")[first % 2 * 2:][:samples * 2]
 

@@ -119,7 +119,7 @@ def test_deactivating_does_not_wait_for_a_read_of_another_thread(opened):
     codes = []
     reader = threading.Thread(target=lambda: codes.append(acquire(device, stream, 15 * SECOND)[0]))
     reader.start()
-    time.sleep(0.1)  # the reader waits by then, or begins later and waits for its whole timeout
+    time.sleep(0.1)  # the reader is waiting by then, or begins later and waits for its whole timeout
     begun = time.monotonic()
     assert C.SoapySDRDevice_deactivateStream(device, stream, 0, 0) == 0
     assert time.monotonic() - begun < 5

@@ -9,7 +9,7 @@ from soapy_radio import ramp
 
 pytest.importorskip("gnuradio.soapy")
 
-# Runs in a separate process, because gr-soapy stays registered as the log handler of SoapySDR.
+# The flowgraph runs in a separate process, because gr-soapy stays registered as the log handler of SoapySDR.
 FLOWGRAPH = """
 import sys
 from gnuradio import blocks, gr, soapy

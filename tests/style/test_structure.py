@@ -5,18 +5,19 @@ import re
 from test_style import ROOT, tracked
 
 SRC = ROOT / "src"
-SHARED = {"core", "sys", "uapi", "iio_stream"}  # the folders that every room can include
+# A room is a folder directly below src/. Every room can include the shared folders.
+SHARED = {"core", "sys", "uapi", "iio_stream"}
 # {room: the rooms whose headers it can include, although they are not shared}. serve and conformance show the
 # devices that iio finds, archive uploads the recordings that file makes, and framing is the wire format that
 # usb and tcp share.
 SEES = {"serve": {"iio"}, "conformance": {"iio"}, "archive": {"file"}, "usb": {"framing"}, "tcp": {"framing"}}
-# Additional single headers: a recording with archive= pushes each part after it has closed it.
+# Additional single headers: a recording with archive= pushes each part after closing it.
 SEES_HEADERS = {"file": {"archive/push/push_queue.hpp"}}
 
 
-# The parts of a room that each part can include besides itself, from the lowest layer to the highest. A part
-# is a folder or, in the room's own folder, the files of one name; the rest of the room's own folder has the
-# room's name. A part that is not listed can include the whole room.
+# {part of a room: the other parts that it can include}, from the lowest layer to the highest. A part is a
+# folder of the room, or the files of one name directly in the room's folder. The other files there form a
+# part with the room's name. A part that is not listed can include the whole room.
 LAYERS = {
     "core/base": set(),
     "core/loss": {"core/base"},

@@ -33,7 +33,7 @@ class Element:
 
     @property
     def is_plain(self):
-        """Whether SigMF has a datatype for the channel without conversion."""
+        """Whether SigMF has a datatype for the channel's unconverted values."""
         return self.order == "little" and self.shift == 0 and self.bytes in (1, 2, 4)
 
     def lane(self, scan):
@@ -62,8 +62,8 @@ class Scan:
                            if a.get("value") and a.get("name") != "label"}
 
     def _pairs(self, tones):
-        """Returns the I/Q pairs: modifiers in the channels' names mark them, or the names of the
-        transmitter's tones."""
+        """Returns the I/Q pairs. Modifiers in the channels' names mark them, or else the names of the
+        transmitter's tones do."""
         names = [element.name for element in self.elements]
         if any(name.endswith(("_i", "_q")) for name in names):
             return [(f"{name[:-2]}_i", f"{name[:-2]}_q") for name in names if name.endswith("_i")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Contexts that libiio wrote on real boards: the lab's boards must show the same."""
+"""Contexts that libiio wrote on real boards: the lab's boards must match them."""
 import os
 import re
 import xml.etree.ElementTree
@@ -17,8 +17,8 @@ def text(name):
 
 
 def values(name):
-    """Returns {(device, attribute's file): value} of the kernel's files. The value is None if the board
-    refused to read it."""
+    """Returns {(device, attribute's file): value} of the kernel's files. The value is None if it could
+    not be read on the board."""
     found = {}
     for device in xml.etree.ElementTree.fromstring(text(name)).iter("device"):
         for owner in [device, *device.iter("channel")]:
@@ -31,5 +31,5 @@ def values(name):
 
 
 def lines(value):
-    """Normalizes a value of several lines, because a line's end is a space in XML."""
+    """Normalizes a value of several lines, because XML turns the end of a line into a space."""
     return re.sub(r"\s+", " ", value).strip()

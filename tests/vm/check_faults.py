@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The faults that `iio-stream check` must find. Each has a cause, the check that fails, and a pattern of its
-text."""
+"""The faults that `iio-stream check` must find. Each has a cause, the check that fails, and a pattern for
+the text of that check."""
 import contextlib
 import pathlib
 import subprocess
@@ -131,7 +131,7 @@ def slow_is_left_enabled():
 
 @contextlib.contextmanager
 def bad_scan_type(text):
-    """Replaces the scan type in both folders of the kernel."""
+    """Replaces the scan type in both sysfs folders that contain it."""
     with text_over(iio_dir(ADC) / "buffer0/in_voltage0_i_type", text), \
             text_over(iio_dir(ADC) / "scan_elements/in_voltage0_i_type", text):
         yield

@@ -93,7 +93,8 @@ def knob(name, value=None, device=ADC):
 
 
 def truth(device=ADC):
-    """Returns the simulator's own losses: [(delivered samples before it, lost)], and their total."""
+    """Returns the losses that the simulator counted: [(samples delivered before the loss, samples lost)], and
+    their total."""
     jumps = [tuple(int(word) for word in line.split()[:2])
              for line in (DEBUG / device / "gaps").read_text().splitlines()]
     return jumps, int(knob("lost", device=device))
@@ -116,8 +117,8 @@ LEAKED = [0]  # number of DMABUFs that the kernel leaked in tests that have ende
 
 
 def attached_dmabufs():
-    """Returns the number of DMABUFs that the kernel still holds, without those that it leaked earlier; 0 if
-    debugfs does not show them."""
+    """Returns the number of DMABUFs that the kernel still holds, without those that it leaked earlier.
+    Returns 0 if debugfs does not show them."""
     held = all_dmabufs()
     LEAKED[0] = min(LEAKED[0], held)  # the kernel might release them late
     return held - LEAKED[0]
@@ -201,7 +202,7 @@ def clean_guest(request, kernel_log):
 
 
 def pytest_configure(config):
-    # Every family of JUnit files contains the properties of the boards' tests (script/boards).
+    # JUnit files of every family contain the properties that the boards' tests record (script/boards).
     config.addinivalue_line("filterwarnings", "ignore:record_property is incompatible")
     config.addinivalue_line("markers", "leaves_dmabufs: the kernel itself leaks here (kernel-facts)")
 

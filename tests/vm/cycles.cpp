@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Streams repeatedly in one process, and prints the resources that the process holds after each:
+// Streams repeatedly in one process, and prints the resources that the process holds after each
+// cycle:
 //
 //     lab-cycles TIMES fresh|same|asked SAMPLES SOURCE SINK…
 //

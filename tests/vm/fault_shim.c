@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Injects faults of drivers that the simulator cannot produce. The program loads this library by
- * LD_PRELOAD. Each variable contains a part of the affected file's path, and numbers:
+ * Injects faults of drivers that the simulator cannot produce. The program loads this library
+ * through LD_PRELOAD. Each variable contains a part of the affected file's path, and numbers:
  *
  *	FAULT_STUCK=PART:SKIP		writes to such a file have no effect after the first SKIP
  *	FAULT_WRITE=PART:ERRNO:SKIP	writes to such a file fail with ERRNO after the first SKIP
  *	FAULT_VALUE=TEXT		only writes of that text are affected
- *	FAULT_INSTEAD=TEXT		writes that have no effect write this text, of the same length
+ *	FAULT_INSTEAD=TEXT		the writes of FAULT_STUCK write this text instead, which has the same length
  *	FAULT_OPEN=PART:ERRNO:AS	an open() that would fail with ERRNO fails with AS instead
  *	FAULT_IOCTL=NUMBER:ERRNO:SKIP	requests with that number (the last byte) fail after the first SKIP
  *	FAULT_SLOW=NUMBER:MS		FunctionFS requests with that number return this much later

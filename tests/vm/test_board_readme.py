@@ -76,5 +76,5 @@ def test_the_cpp_example_runs_as_printed(board):
     load(board)
     done = subprocess.run([program, RADIO], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    # The number of samples, regardless of the number of pairs.
+    # The sum is the number of samples, regardless of the number of pairs.
     assert sum(int(match[2].split()[0]) for match in lines_of(done)) == 1_000_000

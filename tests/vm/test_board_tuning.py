@@ -28,7 +28,7 @@ def test_the_portable_options_tune_an_ad9361():
     assert at("ad9361-phy", "in_voltage0_hardwaregain").startswith("40.0")
     assert at("ad9361-phy", "in_voltage_rf_bandwidth") == "20000000"
     assert at("ad9361-phy", "in_voltage0_rf_port_select") == "B_BALANCED"
-    # The frequencies of its tones are not the radio's frequency.
+    # The frequencies of the DAC's tones are not the radio's frequency.
     tone = at("cf-ad9361-dds-core-lpc", "out_altvoltage1_TX1_I_F2_frequency")
     stream("sim: rate=0 pattern=ramp iio:cf-ad9361-dds-core-lpc frequency=900M gain=-20 --samples 4096")
     assert at("ad9361-phy", "out_altvoltage1_TX_LO_frequency") == "900000000"
@@ -87,7 +87,7 @@ def test_the_portable_options_tune_other_transceivers():
 
 def test_a_converter_with_oscillators_can_be_tuned_to_both_signs(tmp_path):
     load("ad9081")
-    # Four pairs at four frequencies: a recording of all of them has no frequency.
+    # The device has four pairs at four frequencies, so a recording of all of them has no frequency.
     run("record iio:axi-ad9081-rx-hpc", tmp_path / "all.sigmf-meta", "--samples 4096 --json")
     assert "core:frequency" not in json.loads((tmp_path / "all.sigmf-meta").read_text())["captures"][0]
     run("record iio:axi-ad9081-rx-hpc channels=voltage1_i,voltage1_q frequency=-123456789", tmp_path / "one.sigmf-meta",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # guest: --sim board=pluto
-"""Real boards in the lab: libiio sees the same there as on the board."""
+"""Real boards in the lab: libiio finds the same devices, attributes and values there as on the board."""
 import array
 import pathlib
 import subprocess

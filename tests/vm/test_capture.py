@@ -151,7 +151,8 @@ def test_each_block_takes_few_system_calls_and_is_attached_once(blocks, size):
     assert len(attach) == blocks
     # While the buffer is enabled, there are only the calls for the blocks.
     marks = [i for i, line in enumerate(lines) if "buffer0/enable\", O_WRONLY" in line]
-    # The calls of the control thread are per second and not per block: they would show the tracer's slowness.
+    # The control thread makes its calls per second and not per block, so their number depends on how slow the
+    # tracer is.
     within = [line for line in lines[marks[0]:marks[-1]] if "resumed" not in line]
     movers = {line.split()[0] for line in within if "0x69, 0x94" in line}
     assert len(movers) == 1
@@ -161,8 +162,9 @@ def test_each_block_takes_few_system_calls_and_is_attached_once(blocks, size):
     # Each block is enqueued, its fence is exported and read, and the fence's file is closed.
     assert turns - blocks <= enqueued <= turns + blocks
     assert count["ioctl"] <= 3 * turns + 50 and count["close"] <= turns + 50, count
-    # Under strace on a busy machine the queue can run empty before each block. Then the rate is read, which
-    # bounds the loss, and the threads wake each other: each of them by one write, which one read takes.
+    # Under strace on a busy machine the queue can run empty before each block. Then the program
+    # reads the rate to bound the loss, and the threads wake each other. Each wake-up takes one write and one
+    # read.
     assert count["pread64"] <= 2 * turns and count["write"] <= turns + 50 and count["read"] <= turns + 100, count
     assert count["poll"] <= 2 * turns + 50, count
     others = count.total() - sum(count[name] for name in ("ioctl", "close", "pread64", "write", "read", "poll"))

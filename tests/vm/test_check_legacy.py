@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`iio-stream check` on kernels with legacy blocks. With `broken`, any read() ends the guest.
+"""`iio-stream check` on kernels with legacy blocks. With `broken`, any read() panics the guest.
 
     script/vm --disk 1Gi --buffers legacy:broken -- /usr/bin/python3 -m pytest -q tests/vm/test_check_legacy.py
 """

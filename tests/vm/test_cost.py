@@ -12,7 +12,7 @@ from conftest import ADC, DISK, iio_dir, run
 
 YARDSTICK = pathlib.Path(__file__).resolve().parents[2] / "build/tests/bench/enqueue-poll"
 BLOCKS = 8
-# Enough blocks that starting and ending a stream, 10 ms and more, is negligible.
+# With this many blocks, the 10 ms or more for starting and ending a stream are negligible.
 SIZES = {"64Ki": (65536, 16000), "256Ki": (262144, 8000), "1Mi": (1 << 20, 3000), "8Mi": (8 << 20, 400)}
 # The target is 1.15. Runs in one boot differ by a few percent, and more between boots, so the limits have a
 # margin. At 64 KiB the yardstick hardly ever sleeps. It also avoids the three system calls that read a

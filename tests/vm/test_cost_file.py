@@ -3,9 +3,9 @@
 """The cost of a GiB on the disk: the program's own instructions, user and kernel, counted by the guest's
 clock. The test also prints the elapsed guest time, which includes the time that the disk takes.
 
-The targets (million instructions per GiB) are 12 for the writer alone by io_uring on huge pages, and 130 by
-libaio. The limit for the whole path is the writer's limit plus 1.1 times the cost of the path to null: with
-the same memory. The writer by io_uring measured 9.8 to 11.9; its limit has a margin.
+The targets, in million instructions per GiB, are 12 for the writer alone with io_uring on huge pages, and 130
+with libaio. The limit for the whole path is the writer's limit plus 1.1 times the cost of the path to `null:`
+with the same memory. With io_uring, the writer took 9.8 to 11.9, so its limit has a margin.
 """
 import json
 
@@ -20,7 +20,7 @@ WRITER = {"io_uring": 15, "libaio": 130}
 
 
 def cost(*words, page=2 << 20):
-    """Returns, in millions per GiB, the guest's nanoseconds and the program's own instructions, and then the
+    """Returns the guest's nanoseconds and the program's own instructions, both in millions per GiB, and the
     summary."""
     file = DISK / "summary"
     # On a slow host, the guest's clock continues while the guest waits for its disk.

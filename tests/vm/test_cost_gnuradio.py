@@ -131,7 +131,7 @@ def test_our_source_costs_a_fraction_of_gr_iios(table, type):
 
 
 def test_our_source_reads_the_samples_only_once(table):
-    """Our source takes less than GNU Radio's own blocks for the same work, so everything else that it does
-    must be small."""
+    """Our source needs fewer instructions than GNU Radio's own blocks for the same work, so everything else
+    that it does must cost little."""
     assert table["iio_stream.source, sc16, dmabuf"] < table["null_source, 4 bytes"]
     assert table["iio_stream.source, fc32, dmabuf"] < table["null_source, interleaved_short_to_complex"]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # guest: --icount --buffers legacy --disk 3Gi
 """The cost of a GiB through legacy blocks: the program's own instructions, user space and kernel, counted by
-the guest's clock. It is compared with Debian's iio_readdev, which uses the same blocks. The difference of two
-lengths excludes the start."""
+the guest's clock. It is compared with Debian's iio_readdev, which uses the same blocks. The cost of a short
+run is subtracted from that of a long one, which excludes the start."""
 import resource
 import subprocess
 

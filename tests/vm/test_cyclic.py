@@ -5,7 +5,7 @@
 
     script/vm --kernel 7.3 --disk 2Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_cyclic.py
 
-The simulated DAC counts what was played, how often, and whether a sample was wrong.
+The simulated DAC counts the samples that it plays, the steps back, and the wrong samples.
 """
 import os
 import re
@@ -76,7 +76,8 @@ def test_blocks_of_different_lengths_repeat_in_hardware(sg, rounds):
     assert 2 < enqueued < 30, "only the blocks of the hardware test and one that ends it must be enqueued"
     if sg:
         assert count("interrupts") < 10, "only the last round and the block after it must cause interrupts"
-    # Then a block of another length, whose samples must be repeated to fill it; and one that is played once.
+    # The next block has another length, and its samples must be repeated to fill it. A further block is
+    # played once.
     result = repeat(100, counts.CYCLES)
     without_a_seam(100, counts.CYCLES)
     assert playback(result)["cyclic"] == "hardware"

@@ -26,7 +26,7 @@ def test_attributes_are_read_and_written():
     assert adc[f"{PHY}/in_voltage0/hardwaregain"] == phy("in_voltage0_hardwaregain")
     adc[f"{PHY}/in_voltage0/hardwaregain"] = 17
     assert phy("in_voltage0_hardwaregain").startswith("17")
-    # The value to which the hardware rounded it.
+    # set() returns the value to which the hardware rounded it.
     assert ios.Device(PHY).set("in_voltage0/rf_bandwidth", 1000400) == "1000000"
 
 

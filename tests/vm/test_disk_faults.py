@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Disks that fail, stall or become read-only, and machines that forbid the methods that recording prefers:
-the file afterwards contains a valid prefix, and the error or the route explains what happened."""
+"""Disks that fail, stall or become read-only, and machines that forbid the methods that recording prefers.
+Afterwards, the file contains a valid prefix, and the error or the route explains what happened."""
 import json
 import pathlib
 import signal
@@ -121,7 +121,7 @@ def test_a_file_system_that_becomes_read_only_ends_the_recording(disk):
     name = pathlib.Path(f"/sys/dev/block/{device}").resolve().name
     pathlib.Path(f"/sys/fs/ext4/{name}/trigger_fs_error").write_text("tried\n")
     result = finish(process, 40)
-    # EROFS if a new transaction fails first, EIO if a pending write fails first.
+    # The error is EROFS if a new transaction fails first, and EIO if a pending write fails first.
     account(result, 5, result.json["error"]["name"], str(file))
     assert result.json["error"]["name"] in ("EROFS", "EIO")
     disk.remount()

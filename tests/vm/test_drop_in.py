@@ -190,7 +190,7 @@ def test_install_prints_an_equivalent_command():
 
 
 def test_a_buffer_whose_size_overflows_is_refused():
-    """The number of its bytes does not fit into 64 bits. Truncated, it can be as small as 0 or 80."""
+    """The buffer's size in bytes does not fit into 64 bits. Truncated, it can be as small as 0 or 80."""
     program = ("import ctypes, errno, iio; adc = iio.Context('local:').find_device('iios-sim-adc')\n"
                "for channel in adc.channels: channel.enabled = channel.scan_element\n"
                "for samples in (2**61 + 10, 2**62 + 20, 2**63, 2**64 - 1):\n"

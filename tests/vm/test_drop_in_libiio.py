@@ -83,7 +83,7 @@ def test_iio_stresstest_opens_and_closes_buffers(by, threads):
     assert contexts > 0 and buffers >= contexts and refills > 0, out
     if by:  # without iio-stream some end with ETIMEDOUT, although the timeout is UINT_MAX ms
         assert "refill failed" not in err
-        # The message for a device that was busy for us and free for libiio.
+        # iio-stream prints this message if the device was busy for it and free for libiio.
         assert "libiio's own buffer" not in err
 
 

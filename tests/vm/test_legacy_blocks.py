@@ -135,7 +135,7 @@ print("held", len(words))
 @pytest.mark.parametrize("fifo", [0, 4096])
 @pytest.mark.parametrize("sink", ["", f"{DISK}/loss.ci16 overwrite=on"])
 def test_a_stall_is_reported_as_a_gap_that_contains_the_true_loss(fifo, sink):
-    """Tests the blocks in place and copied. Eight blocks of 8 ms do not bridge 300 ms."""
+    """Tests both the blocks in place and copies of them. Eight blocks of 8 ms do not bridge 300 ms."""
     sim(rate=250_000, fifo=fifo)
     result = stream(f"iio:{ADC} verify:ramp {sink} null: stall_at=50000 stall_for=300ms "
                     "--duration 1s --block-size 16Ki --blocks 8")
@@ -388,8 +388,8 @@ def test_the_devices_of_a_pluto_stream_through_the_blocks():
 
 @pytest.mark.parametrize("sink", ["", f"{DISK}/short.ci16 overwrite=on"])
 def test_a_short_block_is_delivered_with_its_length_and_a_possible_loss(sink):
-    """Tests the block in place and copied. Only a core without scatter-gather reports the transferred
-    length."""
+    """Tests both the block in place and a copy of it. Only a core without scatter-gather reports the
+    transferred length."""
     sim(rate=100_000, sg=0, short_at=5, short_bytes=1024)
     result = stream(f"iio:{ADC} verify:ramp {sink} --samples 100000 --block-size 32Ki --blocks 16")
     report = result.json["sinks"][0]["report"]

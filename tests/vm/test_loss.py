@@ -107,8 +107,8 @@ def test_a_counter_channel_makes_every_loss_exact(width):
 
 @pytest.mark.parametrize("pattern, sink", [("ramp", "verify:ramp"), ("stamp", "null:")])
 def test_a_header_in_each_frame_makes_every_loss_exact(pattern, sink):
-    """The pattern `stamp` does not change the memory between its headers, which contains headers of earlier
-    rounds."""
+    """The pattern `stamp` does not change the memory between its headers, so that memory contains headers of
+    earlier rounds."""
     sim(rate=RATE, fifo=4096, pattern=pattern, drop_at=33_333, drop=77, drop_every=50_001)
     result = stream(f"iio:{ADC} counter=header:8/4Ki {sink} null: {STALL} --duration 1500ms "
                     f"--block-size 24Ki --blocks 32")

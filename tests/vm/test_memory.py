@@ -181,7 +181,7 @@ def test_doctor_tells_a_user_how_to_get_access(open_device):
     for name in ("heap:system", "udmabuf"):
         assert not checks[name]["ok"] and "Permission denied" in checks[name]["detail"]
         assert "/etc/udev/rules.d" in checks[name]["fix"]
-    # Mounted as by systemd: only root can enter the folder.
+    # debugfs is mounted as systemd mounts it, so only root can enter the folder.
     assert not checks["debugfs"]["ok"] and "only root" in checks["debugfs"]["detail"]
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Losses that only the overflow register shows, among the first samples, before a pause, and at the end. No
-other losses must be reported.
+other losses may be reported.
 
     script/vm --disk 1Gi -- /usr/bin/python3 -m pytest -q tests/vm/test_overflow.py
 """
@@ -98,8 +98,8 @@ def test_a_loss_just_before_a_stop_is_reported(path):
 @pytest.mark.parametrize("delay", [0, 20])
 @pytest.mark.parametrize("path", PATHS)
 def test_a_loss_after_the_last_requested_sample_is_never_certain(path, delay):
-    """`delay` is the register's delay in milliseconds. The register is read while the device still runs, when
-    the bit rises."""
+    """`delay` is the register's delay in milliseconds. The device still runs while the register is read, and
+    the bit rises in that time."""
     wanted = RATE * 4 // 5
     sim(rate=RATE, fifo=RATE, xflow_delay_ms=delay)
     for name, value in (("drop", 500), ("drop_xflow", 1)):

@@ -159,8 +159,8 @@ def test_a_slow_disk_causes_an_underflow_for_each_late_block():
 
 @pytest.mark.parametrize("at", [0, 3, 12])
 def test_a_block_that_the_dma_refuses_ends_the_stream(at):
-    """The block is queued before the DAC runs, in which case the start is tried six times, or while older
-    blocks are still played."""
+    """The block is queued before the DAC runs, or while older blocks are still played. If the DAC does not
+    run yet, the start is attempted six times."""
     ramp_file(RAMP, bytes=24 * 65536)
     sim(dac_rate=100_000)
     knob("refuse_at", at, DAC)

@@ -53,8 +53,8 @@ def plays():
 
 
 def begin(*words):
-    """Starts a stream that plays until it is stopped. Its deadline is longer than a busy host delays the
-    guest."""
+    """Starts a stream that plays until it is stopped. Its deadline is longer than the delays of a guest on
+    a busy host."""
     process = start("stream", *(words or (SIM, f"iio:{DAC}")), "--timeout 30s --json")
     until(lambda: plays() or process.poll() is not None, "the DAC's start")
     assert process.poll() is None, process.communicate()

@@ -51,8 +51,8 @@ def loaded():
 
 
 def agree(status, name, words, call=None):
-    """Runs the command, which must fail in this way, and then the same in Python, and compares the two
-    errors."""
+    """Runs the command and then its Python equivalent, which must fail with the same error, and compares the
+    two errors."""
     told = finish(start(f"stream {words} --json" if call is None else words))
     assert told.status == status, told.err
     error = catalogue.raised(call or (lambda: catalogue.stream(words)))

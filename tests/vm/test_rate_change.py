@@ -12,8 +12,8 @@ SLOW, FAST = 50_000, 400_000
 
 
 def stream_with_a_change(words, blocks=32, at=10_000, then=lambda: None):
-    """Runs a stream that begins at the rate SLOW. The rate changes to FAST before the 50000th sample, where
-    STALL begins, or right after sample `at`."""
+    """Runs a stream that begins at the rate SLOW. The rate changes to FAST right after sample `at`. By
+    default, this is before the 50000th sample, where STALL begins."""
     process = start(f"stream {words} --samples 500000 --block-size 16Ki --blocks {blocks} --json")
     until(lambda: int(knob("produced")) > at, "the beginning")
     (iio_dir(ADC) / "sampling_frequency").write_text(str(FAST))
@@ -52,8 +52,8 @@ def test_a_duration_follows_the_clock_after_a_change(first, second, path):
 
 @pytest.mark.parametrize("words", ["", "counter=header:2/4Ki"])
 def test_a_rate_that_is_higher_for_less_than_a_second_is_taken_into_account(words):
-    """Neither the periodic reading nor the one after the pause detects the higher rate. It is read when it is
-    written."""
+    """Neither the periodic reading nor the one after the pause detects the higher rate. The rate is also
+    read whenever a program writes it."""
     def back():
         most = int(knob("produced")) + FAST // 5
         until(lambda: int(knob("produced")) > most, "the loss")

@@ -22,6 +22,6 @@ def test_the_defaults_run_and_account_for_every_sample(rate, seconds, path):
     assert result.json["source"]["produced_samples"] == result.json["samples"] + result.gaps["lost_min"]
     if not jumps and rate < 100_000_000:  # an emulator cannot produce that many samples in a second
         assert result.json["samples"] == rate * seconds
-    # As many blocks as 250 ms need, within the limits.
+    # All blocks together hold 250 ms, within the limits of their number.
     block_seconds = result.json["block_bytes"] / 8 / rate
     assert block_seconds <= 0.3 and 8 <= result.json["block_count"] <= 64

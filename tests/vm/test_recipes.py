@@ -81,7 +81,7 @@ def test_the_statements_for_gr_uhd_users_run_on_a_board():
     names = {"iio_stream": iio_stream}
     for code in COLUMNS["gr-uhd"]:
         if code.startswith("src ="):
-            names.pop("src", None)  # which frees its device
+            names.pop("src", None)  # this frees its device
         exec(code.replace("sim:?rate=1M", "iio:cf-ad9361-lpc?rate=4M"), names)
     names.clear()
     assert attribute("out_altvoltage0_RX_LO_frequency") == "2400000000"

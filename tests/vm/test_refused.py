@@ -5,9 +5,9 @@
 
     script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_refused.py
 
-Linux 6.12 and 7.3, 2048 MB. After a refusal, the kernel reports a block that it never touched as done (pruned
-fences, which only 6.12 names as such). `verify:` checks every sample and counts those that no gap or flag
-accounts for.
+Linux 6.12 and 7.3, 2048 MB. After a refusal, the kernel reports a block that it never touched as done. The
+fence of such a block has been pruned, but only 6.12 shows that in the fence's name. `verify:` checks every
+sample and counts those that no gap or flag accounts for.
 """
 import pytest
 from conftest import ADC, knob, sim, stream

@@ -103,7 +103,7 @@ def test_a_subset_of_the_channels_can_be_captured(server, channels):
 def check_played(samples):
     """Checks that every sample was played, and that only zeros follow."""
     assert int(knob("delivered", device=DAC)) >= samples
-    # Counted in 64-bit words: a sample of four channels is one word.
+    # The position is counted in 64-bit words. A sample of four channels is one word.
     assert int(knob("mismatch_at", device=DAC)) == samples
     assert int(knob("mismatch_got", device=DAC), 0) == 0
 

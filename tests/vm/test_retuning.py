@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # guest: --sim board=pluto
 """A radio is retuned while it is recorded. The reference is the simulator's count of samples right before and
-after.
+right after the retuning.
 
     script/vm --sim board=pluto -- /usr/bin/python3 -m pytest -q tests/vm/test_retuning.py
 """
@@ -61,7 +61,7 @@ class Recording:
     def __init__(self, *words):
         by_sysfs(LO, BEFORE)
         self.process = start("record", f"iio:{RX}", "gain=30", *words, "--json")
-        # Of each retuning: the earliest sample, the latest sample, the new value.
+        # Each tuple has the earliest sample, the latest sample and the new value of a retuning.
         self.hops = [(0, 0, BEFORE)]
         until(lambda: produced() > 0, "the first sample")
 
@@ -82,8 +82,8 @@ class Recording:
 
 
 def holds(retuning, hop):
-    """Returns whether a reported retuning overlaps the samples during which the command ran that wrote the
-    new value."""
+    """Returns whether a reported retuning overlaps the samples that were produced while the new value was
+    written."""
     return retuning["begin"] <= hop[1] and hop[0] <= retuning["end"]
 
 
@@ -190,7 +190,7 @@ def test_a_program_that_retunes_its_own_recording_records_it_immediately(tmp_pat
     meta = json.loads((tmp_path / "a.sigmf-meta").read_text())
     check_claims([meta], [(0, 0, BEFORE), (before, after, 2_450_000_000)])
     note, = (one for one in meta["annotations"] if one["core:label"] == "retuning")
-    assert note["core:sample_start"] >= before - RATE // 2  # not since the check of the previous second
+    assert note["core:sample_start"] >= before - RATE // 2  # the note does not begin at the previous check
     assert note["core:sample_count"] <= after - before + RATE // 2
     package_accepts(tmp_path / "a.sigmf-meta")
 

@@ -45,8 +45,8 @@ def of_iiod(words):
 
 
 def lasting(info):
-    """Splits iio_info's text by device and channel, without the number of each: libiio lists channels without
-    samples in the order of a hash."""
+    """Splits iio_info's text by device and channel, and sorts the channels of each device, because libiio
+    lists channels without samples in the order of a hash."""
     text = info.decode()
     devices = re.split(r"\n\t(?=\S)", text[text.index("IIO context has"):])
     return [devices[0], *(sorted(re.split(r"\n\t\t\t?(?=\S)", device)) for device in devices[1:])]
@@ -160,7 +160,7 @@ def test_readers_of_different_channels_share_a_restarted_capture():
         assert len(one) == 300_000 and len(two) == 100_000
         assert len(set(one >> TOP)) == 1 and len(set(two >> TOP)) == 1 and one[0] >> TOP != two[0] >> TOP
         assert set(np.diff(two) % (1 << TOP)) == {1}
-        # At the place where the channel was added.
+        # The only jump is at the place where the channel was added.
         assert len(np.nonzero(np.diff(one) % (1 << TOP) != 1)[0]) <= 1
         stats = server.end()
         assert stats["devices"][0]["starts"] == 2

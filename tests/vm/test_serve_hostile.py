@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`iio-stream serve` with hostile clients: a reader that runs at the same time receives every sample. Needs
---full."""
+"""`iio-stream serve` with hostile clients: a reader that runs at the same time receives every sample. The
+tests need --full."""
 import contextlib
 import pathlib
 import random

@@ -3,7 +3,7 @@
 
     script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_serve_play.py
 
-The simulated DAC counts what was played, and whether a sample was wrong.
+The simulated DAC counts the samples that it plays, and the wrong samples.
 """
 import signal
 import subprocess

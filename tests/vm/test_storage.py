@@ -57,8 +57,8 @@ def test_a_full_disk_keeps_whole_samples(disk, path, request):
     size = file.stat().st_size
     assert size > 2 << 20 and size % 6 == 0
     assert run(f"verify --pattern ramp {file} format=ri16_le --json").json["ok"]
-    # The summary counts what was written when the first write failed. Pending writes may have completed
-    # afterwards.
+    # The summary counts the bytes that had been written when the first write failed. Pending writes may have
+    # completed afterwards.
     assert 0 <= size - result.json["sinks"][0]["bytes"] <= 16 * 12 << 10
 
 
@@ -70,7 +70,7 @@ def test_a_full_disk_does_not_affect_the_samples_of_other_sinks(tiny):
 
 
 def test_a_full_disk_is_reported_while_a_rate_limited_source_waits(tiny):
-    """A rate-limited source waits for blocks. The error must not wait for it."""
+    """A rate-limited source waits for blocks. The report of the error must not wait for the source."""
     sim(rate=1_000_000)
     try:
         failing(f"iio:{ADC} {tiny}/full.bin {SMALL.replace('12', '16')} --duration 20s", status=5, name="ENOSPC")
@@ -182,7 +182,8 @@ def test_a_recorded_block_is_synced_once_and_never_read_or_written(engine):
                     "-o", trace, "iio-stream", "record",
                     f"iio:{ADC}", "memory=udmabuf", DISK / "synced.bin", f"engine={engine}", "overwrite=on", "--block-size",
                     "64Ki", "--blocks", str(blocks), "--bytes", str(turns << 16), "--quiet"], check=True)
-    # START and END of each block that is written, and of each block of the pool when it is set up.
+    # The calls are START and END for each block that is written, and for each block of the pool when it is
+    # set up.
     lines = trace.read_text().splitlines()
     calls = [line for line in lines if "DMA_BUF_IOCTL_SYNC" in line and "resumed" not in line]
     assert len(calls) == 2 * (turns + blocks)

@@ -20,8 +20,8 @@ RUNTIME = pathlib.Path("/run/udev/rules.d")
 
 @pytest.fixture
 def rules():
-    """Runs udevd with the rules after it has seen all devices. Its changes disappear with the simulator's
-    devices."""
+    """Runs udevd with the rules, and waits until it has handled all devices. Its changes disappear with the
+    simulator's devices."""
     sim()
     RUNTIME.mkdir(parents=True, exist_ok=True)
     shutil.copy(RULES, RUNTIME)

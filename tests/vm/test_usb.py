@@ -61,7 +61,7 @@ def test_the_board_makes_no_system_call_that_touches_samples(tmp_path):
     assert not [line for line in lines if "DMA_BUF_IOCTL_SYNC" in line or "_IOC_WRITE, 0x62, 0" in line]
     moved = [int(m[1]) for line in lines if (m := re.search(r"(?:read|write)(?:64)?\(.*= (\d+)$", line))]
     assert not [n for n in moved if n >= 64 << 10], "a read or write of the size of samples"
-    # Headers, and then the message about the end.
+    # The headers are written first, and then the message about the end.
     sizes = [int(size) for line in lines for size in re.findall(r"aio_nbytes=(\d+)", line)]
     assert sizes[-1] == sizes[0] == 100 and len([size for size in sizes if size != 100]) == 1 and max(sizes) < 512
     blocks = [line for line in lines if "mmap(" in line and "MAP_SHARED" in line and "1048576" in line]

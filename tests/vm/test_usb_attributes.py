@@ -103,7 +103,7 @@ def test_allowed_settings_must_exist(allow, words):
 
 def answers(request, kind, number, value):
     """Returns whether the board answers a request. Attributes are requested repeatedly, because the board
-    reads them while it continues."""
+    reads them while it continues to stream."""
     for _ in range(50 if (kind, number) in ((0xc1, 5), (0x41, 6)) else 1):
         if request(kind, number, value, 64 if kind & 0x80 else number == 6):
             return True

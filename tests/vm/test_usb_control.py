@@ -67,8 +67,8 @@ def harmless(kind, request):
     endpoints."""
     of_device = kind & 0x1f == 0
     if kind & 0x60 == 0:
-        # CLEAR_FEATURE, SET_FEATURE, SET_INTERFACE; and GET_INTERFACE of 0x100, with which FunctionFS indexes
-        # an array of 32 (Debian's 7.3 reports that in its log).
+        # CLEAR_FEATURE, SET_FEATURE and SET_INTERFACE are not harmless. GET_INTERFACE of 0x100 is not either,
+        # because FunctionFS indexes an array of 32 with that number (Debian's 7.3 reports that in its log).
         return not of_device and request not in (1, 3, 10, 11)
     return kind & 0x60 != 0x40 or request not in (2, 3)  # START, STOP
 
@@ -88,7 +88,7 @@ def any_request(chance):
 def test_no_control_request_disturbs_a_stream():
     seed = random.SystemRandom().randrange(1 << 32)
     chance = random.Random(seed)
-    # Ten seconds, so that a stalled machine loses nothing and no interval is too short.
+    # The FIFO holds ten seconds, so that a stalled machine loses nothing and no interval is too short.
     sim(rate=100_000, fifo=1 << 20)
     with gadget():
         process = board(f"allow=frequency --block-size {BLOCK}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tests the selection of a board, the limits of transfers in flight, and the permission to open a board."""
+"""Tests the selection of a board, the limits on transfers in flight, and the permission to open a board."""
 import contextlib
 import fcntl
 import json
@@ -99,7 +99,7 @@ def test_a_stream_survives_a_reset_and_an_unplugged_cable(happens, tmp_path):
         no_silent_loss(end(reader))
         told = [json.loads(line) for line in (tmp_path / "events").read_text().splitlines()]
         gone = [(event["event"], event["sink"]) for event in told if event["event"] in ("gone", "back")]
-        # A reset can end before the program notices it. The kernel also enumerates a device again if it does
+        # A reset can end before the program detects it. The kernel also enumerates a device again if it does
         # not answer in time.
         times = len(gone) // 2
         assert gone == [("gone", None), ("back", None)] * times and times >= (happens is unplug)

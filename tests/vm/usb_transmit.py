@@ -23,8 +23,8 @@ def send(*words, source=RAMP, timeout=120, state=0):
 def sender(*words, source=RAMP):
     """Starts a program on the host, and returns it in the middle of its stream.
 
-    Its rate is 60 MB/s in a guest on a quiet machine. The number of its bytes has no limit, so it still sends
-    when a slow guest performs the next step of the test."""
+    Its rate is 60 MB/s in a guest on a quiet machine. The stream has no end of its own, so the program
+    still sends when a slow guest performs the next step of the test."""
     process = start("stream", source, "usb: wait=30s", *words, "--json")
     until(lambda: int(udc("bytes")) > 2 * MI or process.poll() is not None)
     assert process.poll() is None, process.communicate()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A disk that records each write in the order in which it was made durable, and that can reproduce its
-content at any time of a power failure.
+content at the time of any power failure.
 
 The kernel's dm-log-writes keeps the log (Documentation/admin-guide/device-mapper/log-writes.rst). Its format
 is little-endian, in sectors: a superblock {magic, version, entries, bytes of a sector}, then for each entry

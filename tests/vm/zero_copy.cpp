@@ -4,7 +4,7 @@
 //     lab-zero-copy ADDRESS PORT SAMPLES kept|early SOURCE
 //
 // kept: a block returns to the source when the kernel has finished with it, and the next block is
-// not sent earlier. early: a block returns as soon as it is queued, which overwrites data that have
+// sent only then. early: a block returns as soon as it is queued, which overwrites data that have
 // not been sent. Prints "in place", or the reason for copying.
 #include "sys/network/zero_copy.hpp"
 

@@ -56,7 +56,7 @@ static int buffer_disable(struct iio_buffer *iio, struct iio_dev *indio_dev)
 	return ret;
 }
 
-/* The bytes that poll() compares. The block of mode single counts in every state. */
+/* Returns the bytes that poll() compares. In mode single, the block counts in every state. */
 static size_t buffer_usage(struct iio_buffer *iio)
 {
 	struct legacy_buffer *buffer = legacy_buffer_of(iio);

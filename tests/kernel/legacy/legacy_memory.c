@@ -20,7 +20,7 @@ static atomic64_t allocated = ATOMIC64_INIT(0);
 
 #ifdef CONFIG_X86
 #define PIECE_BYTES	(PAGE_SIZE << MAX_PAGE_ORDER)
-#define MOST_PIECES	192	/* limit of the pieces that are allocated to find adjacent ones */
+#define MOST_PIECES	192	/* limit on the pieces that are allocated to find adjacent ones */
 
 static int by_address(const void *a, const void *b)
 {

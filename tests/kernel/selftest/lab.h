@@ -141,8 +141,8 @@ struct blocks {
 
 int heap_block(void);
 /*
- * Makes USB_BLOCKS blocks with words that count on from block to block, and attaches them to the
- * endpoint.
+ * Makes USB_BLOCKS blocks, whose words are one sequence of consecutive numbers, and attaches them
+ * to the endpoint.
  */
 void blocks_open(struct blocks *blocks, enum memory memory, int endpoint);
 void blocks_close(struct blocks *blocks);
@@ -157,7 +157,7 @@ void blocks_close(struct blocks *blocks);
 enum need {
 	READING,		/* read() works on a DMA buffer */
 	DMABUFS,
-	WRITING,		/* write() works, on an output */
+	WRITING,		/* write() works on an output */
 	BLOCKS,			/* blocks of ADI's kernels, whatever read() does */
 	BLOCKS_AND_READING,
 	ONE_BLOCK,		/* read() and write() use a single block */

@@ -84,7 +84,7 @@ static void lanes_subsets(const char *parameters, unsigned int masks, uint64_t s
 		uint8_t *data;
 		uint64_t bad;
 
-		if (last)	/* otherwise fileio can hang, see "What the kernel really does" */
+		if (last)	/* otherwise fileio can hang (docs/lab-findings.md) */
 			pause_ms(300);
 		data = record(ADC, last ? FILEIO : HEAP, mask, bytes, 24 << 10);
 		layout_read(ADC, false, mask, &layout);

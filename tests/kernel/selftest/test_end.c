@@ -223,7 +223,7 @@ static void dmabufs_left_after_streams(void)
 }
 
 /*
- * This fails in some of many attempts, because the kernel frees the DMABUF blocks in a work queue.
+ * The first attempt sometimes fails, because the kernel frees the DMABUF blocks in a work queue.
  */
 static void fileio_after_dmabuf(void)
 {

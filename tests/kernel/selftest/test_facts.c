@@ -174,7 +174,7 @@ static void attach_after_enqueue(void)
 	stream_close(&t);
 }
 
-/* A buffer without DMABUFs. Its error of ATTACH means that a program has to use read(). */
+/* This buffer has no DMABUFs. The error from ATTACH means that a program has to use read(). */
 static void software_fifo(void)
 {
 	struct stream s = { .device = "iios-sim-slow", .memory = FILEIO, .block_bytes = 512 };

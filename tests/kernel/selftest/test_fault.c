@@ -206,7 +206,7 @@ static void instant_completion(void)
 		if (stream_enqueue(&s, i % 4) || !fence_info(s.block[i % 4].fence, driver, &status))
 			fail("ENQUEUE");
 		stubs += fence_is_stub(s.block[i % 4].fence, since);
-		/* On a busy machine, and on an emulated arm64, it can signal after the export. */
+		/* On a busy machine or emulated arm64, the fence can signal after the export. */
 		late.fd = s.block[i % 4].fence;
 		if (!status && poll(&late, 1, 1000) == 1)
 			fence_info(late.fd, driver, &status);
@@ -244,7 +244,10 @@ static void short_block(void)
 	free(data);
 }
 
-/* Sets faults by knobs instead of parameters, and switches positions off again. */
+/*
+ * Sets a fault with knobs instead of parameters. After the drop its position is off, so the next
+ * stream has no gap.
+ */
 static void faults_by_knobs(void)
 {
 	struct gap gap = { .delivered = 5000, .lost = 7 };

@@ -30,8 +30,8 @@ static void expect_done(int dmabuf, int timeout_ms)
 }
 
 /*
- * Reads the given number of bytes in pieces of 64 KiB, and checks that the words count on from
- * `*word`.
+ * Reads the given number of bytes in pieces of 64 KiB, and checks that the words are consecutive
+ * numbers from `*word` on.
  */
 static void host_expect(struct gadget *g, uint64_t *word, size_t bytes)
 {
