@@ -144,8 +144,8 @@ def _successor(series, apt):
     if apt.moves_on and there and _age(there[-1]) > _age(series):
         note(f"{series} is no longer in Debian's {apt.suites[-1]}: using {there[-1]}")
         return there[-1]
-    raise LabError(f"apt finds no linux-headers-{series}.*-{apt.flavor}, only "
-                   f"{', '.join(there) or 'none at all'} (see docs/lab.md)")
+    found = f"it finds {', '.join(there)}" if there else "it finds no kernel headers"
+    raise LabError(f"apt finds no linux-headers-{series}.*-{apt.flavor}; {found} (see docs/lab.md)")
 
 
 def _releases(series, apt):

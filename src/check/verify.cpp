@@ -232,9 +232,9 @@ std::string VerifySink::silent_losses() const
     const auto& jumps = checker_->findings().jumps;
     const detail::Jump& first = *std::find_if(
         jumps.begin(), jumps.end(), [&](const detail::Jump& jump) { return !is_reported(jump); });
-    std::string text = std::to_string(silent) + " losses not reported by any block; the first: " +
-                       std::to_string(first.samples) + " samples missing at sample " +
-                       std::to_string(first.offset);
+    std::string text = (silent == 1 ? "1 loss is" : std::to_string(silent) + " losses are") +
+                       " not reported by any block; the first: " + std::to_string(first.samples) +
+                       " samples missing at sample " + std::to_string(first.offset);
     if (const auto most = reported_at(first))
         text += ", where the blocks report at most " + std::to_string(*most);
     return text;

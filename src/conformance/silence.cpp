@@ -42,7 +42,9 @@ Silence::Silence(Run& run, const Subject& output) : settings_(run)
                               output.buffer.channels);
     const auto oscillators = front.places("frequency"), gains = front.places("gain");
     if (oscillators.empty() || gains.empty()) {
-        missing_ = output.name() + " has no oscillator and no gain that can be switched off";
+        missing_ =
+            output.name() + (oscillators.empty() ? " has no oscillator that can be switched off"
+                                                 : " has no gain that can be reduced");
         return;
     }
     try {

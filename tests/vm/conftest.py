@@ -204,7 +204,7 @@ def clean_guest(request, kernel_log):
 def pytest_configure(config):
     # JUnit files of every family contain the properties that the boards' tests record (script/boards).
     config.addinivalue_line("filterwarnings", "ignore:record_property is incompatible")
-    config.addinivalue_line("markers", "leaves_dmabufs: the kernel itself leaks here (kernel-facts)")
+    config.addinivalue_line("markers", "leaves_dmabufs: the kernel itself leaks here (docs/lab-findings.md)")
 
 
 def interrupt(process, number=signal.SIGINT):

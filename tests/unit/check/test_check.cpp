@@ -114,7 +114,7 @@ TEST(Verify, ASilentLossFails)
         EXPECT_EQ(summary.ended, "error") << what;
         EXPECT_EQ(summary.error->code().value(), EBADMSG);
         const std::string where =
-            "1 losses not reported by any block; the first: 10 samples missing at "
+            "1 loss is not reported by any block; the first: 10 samples missing at "
             "sample " +
             std::to_string(at);
         EXPECT_NE(std::string(summary.error->what()).find(where), std::string::npos)
