@@ -40,5 +40,5 @@ def test_the_next_series_is_used_if_a_series_is_gone(capsys):
 
 
 def test_an_older_series_is_not_used():
-    with pytest.raises(kernel.LabError, match="only 7.2.9"):
+    with pytest.raises(kernel.LabError, match="it finds 7.2.9"):
         kernel._successor("7.3", Archive(["7.2.9+deb13"]))
