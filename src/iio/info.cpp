@@ -171,9 +171,11 @@ void require_tuning_options(const Uri& at, const Options& changes)
     std::vector<std::string> keys;
     for (const Option& option : possible)
         keys.emplace_back(option.key);
-    for (const auto& [key, value] : changes.values())
+    for (const auto& entry : changes.values()) {
+        const std::string& key = entry.first;
         if (std::ranges::none_of(possible, [&](const Option& option) { return option.is(key); }))
             fail_usage("iio:" + at.rest + " has no option '" + key + "'", suggest(key, keys));
+    }
 }
 
 } // namespace

@@ -135,7 +135,7 @@ def test_ctrl_c_ends_a_remote_stream(server):
 
 
 def test_wrong_arguments_are_refused(server):
-    failing(f"iio:{ADC} uri={URI} path=dmabuf null: --samples 9", status=2, name="EINVAL", words=["path=", URI])
+    failing(f"iio:{ADC} uri={URI} path=dmabuf null: --samples 9", status=2, name="EINVAL", words=["'path'", URI])
     failing(f"iio:{ADC} uri={URI} channels=voltage7 null: --samples 9", status=2, name="EINVAL", words=["voltage7"])
     error = failing(f"iio:iios-sim-acd uri={URI} null: --samples 9", status=3, name="ENODEV", words=["iios-sim-acd", URI])
     assert ADC in error.json["error"]["hint"]
