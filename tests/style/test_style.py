@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Checks all files of the project. The checks are fast enough to run every time."""
+import os
 import pathlib
 import re
 import subprocess
@@ -60,3 +61,15 @@ def test_every_option_is_read_and_every_option_table_is_shown():
                 f"{folder}: nothing reads {key} of {table}"
         shown = re.findall(r"join\(([^;]*?)\)", room, re.DOTALL)
         assert any(re.search(rf"\b{table}\b", tables) for tables in shown), f"{folder}: {table} is not joined"
+
+
+@pytest.mark.parametrize("name", sorted(p.name for p in (ROOT / "script").iterdir()
+                                        if p.is_file() and os.access(p, os.X_OK) and p.name != "usb-demo"))
+def test_help_of_a_script_installs_and_builds_nothing(name, tmp_path):
+    for command in ("apt-get", "dpkg-query", "sudo", "cmake", "pip"):
+        (tmp_path / command).write_text(f'#!/bin/sh\necho "{command} $*" >> {tmp_path}/called\nexit 1\n')
+        (tmp_path / command).chmod(0o755)
+    shown = subprocess.run([ROOT / "script" / name, "--help"], capture_output=True, text=True, check=True, timeout=60,
+                           env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}).stdout
+    assert len(shown.split()) > 8
+    assert not (tmp_path / "called").exists()
