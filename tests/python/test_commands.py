@@ -55,6 +55,16 @@ def test_verify_detects_wrong_data_and_sizes(tmp_path):
             ios.verify(file, pattern=pattern, add_hash=True)
 
 
+def test_options_that_only_a_file_has_belong_to_the_file(tmp_path):
+    for samples in (1000, 2000):
+        done = ios.record("sim:", tmp_path / "a.sigmf-meta", rate=0, samples=samples, overwrite=True,
+                          description="twice", file_options={"engine": "buffered"})
+        assert done.stats.samples == samples
+    assert json.loads((tmp_path / "a.sigmf-meta").read_text())["global"]["core:description"] == "twice"
+    with pytest.raises(ios.UsageError, match="frequncy"):
+        ios.record("sim:", tmp_path / "b.ci16", frequncy=1e6, samples=1)
+
+
 def test_a_hash_is_added_and_checked(tmp_path):
     file = tmp_path / "a.sigmf-meta"
     ios.record("sim:", file, rate=0, samples=1000)

@@ -12,6 +12,7 @@ from . import _core, _options
 from ._errors import Error, fresh
 from ._format import Format
 from ._options import Endpoint, Rate, Size
+from .options import options as known_options
 from .session import Progress, Session
 from .stats import GapTotals
 from .summary import Summary
@@ -46,9 +47,10 @@ def record(source: Endpoint, file: Endpoint, /, *, file_options: Mapping[str, An
            progress: Progress | None = None, **options: Any) -> Summary:
     """Records a source into a file: a SigMF recording, or raw samples, depending on the suffix.
 
-    Keywords are those of ``stream()``. ``file_options`` are options of the file (``overwrite=True``,
-    ``rotate_bytes="4Gi"``, ``hash="end"``). Raises the Error that ended the stream, or an Error if the file
-    exists and ``overwrite`` is not set.
+    Keywords are those of ``stream()``. Options that only a file has (``overwrite=True``,
+    ``rotate_bytes="4Gi"``, ``hash="end"``) belong to the file; ``file_options`` are other options of the file
+    (``engine="buffered"``). Raises the Error that ended the stream, or an Error if the file exists and
+    ``overwrite`` is not set.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -56,7 +58,11 @@ def record(source: Endpoint, file: Endpoint, /, *, file_options: Mapping[str, An
     ...     done.stats.samples, verify(folder + "/a.sigmf-meta").ok
     (20000, True)
     """
-    return stream(source, _options.uri(file, **(file_options or {})), progress=progress, **options)
+    scheme = _options.uri(source).partition(":")[0]
+    of_source = {option.key for option in known_options(scheme) if option.source}
+    of_file = {option.key for option in known_options("file") if option.sink and not option.source} - of_source
+    words = {key: options.pop(key) for key in list(options) if key in of_file}
+    return stream(source, _options.uri(file, **words, **(file_options or {})), progress=progress, **options)
 
 
 def play(file: Endpoint, device: Endpoint, /, *, file_options: Mapping[str, Any] | None = None,
