@@ -52,6 +52,38 @@ std::vector<std::string> listed_values(const std::string& available)
     return values;
 }
 
+std::optional<NumberRange> range_of_numbers(const std::string& available)
+{
+    const bool is_range = available.starts_with('[');
+    const std::string inner = is_range ? available.substr(1, available.find(']') - 1) : available;
+    std::vector<double> numbers;
+    for (const std::string& word : detail::split(inner, ' ')) {
+        if (word.empty())
+            continue;
+        const auto number = number_in_value(word);
+        if (!number)
+            return std::nullopt;
+        numbers.push_back(*number);
+    }
+    if (numbers.empty() || (is_range && numbers.size() != 3))
+        return std::nullopt;
+    if (is_range)
+        return NumberRange{numbers[0], numbers[2]};
+    const auto [least, most] = std::ranges::minmax(numbers);
+    return NumberRange{least, most};
+}
+
+std::string si_text(double number, const std::string& unit)
+{
+    constexpr std::array kPrefixes{"", "k", "M", "G"};
+    std::size_t prefix = 0;
+    for (; prefix + 1 < kPrefixes.size() && std::abs(number) >= 1000; ++prefix)
+        number /= 1000;
+    std::array<char, 64> text;
+    std::snprintf(text.data(), text.size(), "%.6g %s", number, kPrefixes[prefix]);
+    return text.data() + unit;
+}
+
 std::string hertz_text(double hertz)
 {
     std::array<char, 512> text; // the largest double has 309 digits

@@ -23,6 +23,17 @@ std::optional<double> number_in_value(const std::string& value);
 /// The words of a list of values; empty for a range.
 std::vector<std::string> listed_values(const std::string& available);
 
+/// The bounds of the numbers that a driver lists.
+struct NumberRange {
+    double least, most;
+    bool contains(double number) const noexcept { return number >= least && number <= most; }
+};
+/// The bounds in "[MIN STEP MAX]" or of a list of numbers; nullopt for any other text.
+std::optional<NumberRange> range_of_numbers(const std::string& available);
+
+/// The number with a prefix of its unit, for messages: "2.4 kHz", "61.44 MS/s".
+std::string si_text(double number, const std::string& unit);
+
 /// The text to write to an attribute: whole hertz, or a number of up to 12 significant digits.
 std::string hertz_text(double hertz);
 std::string number_text(double number);

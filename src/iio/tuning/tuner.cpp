@@ -8,6 +8,7 @@
 #include "iio_stream/units.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 
 namespace iio_stream::iio {
@@ -41,6 +42,23 @@ std::string value_text(const std::string& option, double value)
     return is_hertz(option) ? hertz_text(value) : number_text(value);
 }
 
+std::string unit_of(const std::string& option)
+{
+    return option == "rate" ? "S/s" : option == "gain" ? "dB" : "Hz";
+}
+
+// Throws if the value is outside of the range that the driver states; the driver has refused it.
+void require_in_range(const std::string& option, double value, const NumberRange& range,
+                      const std::string& place)
+{
+    if (range.contains(value))
+        return;
+    const std::string unit = unit_of(option);
+    throw Error(Fault::device, EINVAL, "set", place,
+                si_text(value, unit) + " is out of range: " + si_text(range.least, unit) + " to " +
+                    si_text(range.most, unit));
+}
+
 bool differs(std::optional<double> made, double wanted, double tolerance)
 {
     return !made || std::abs(*made - wanted) >= tolerance;
@@ -68,7 +86,13 @@ void Tuner::set_number(const std::string& option, const TuningTarget& place, dou
     if (!place.added_attribute.empty())
         own -= number_in_value(place.device.read(place.added_channel, place.added_attribute))
                    .value_or(0);
-    (void)write_at(place, value_text(option, own));
+    try {
+        (void)write_at(place, value_text(option, own));
+    } catch (const Error&) {
+        if (const auto range = range_of_numbers(available_for(place)))
+            require_in_range(option, own, *range, place.text());
+        throw;
+    }
     const auto made = value_of(place);
     if (made && differs(made, value, is_hertz(option) ? kHertz : kDecibel))
         remark(option, value_text(option, value), place, value_text(option, *made));
@@ -161,6 +185,9 @@ Tuner::Request Tuner::request_of(const std::string& option, const std::string& t
         direction_ == Direction::transmit && option == "rate" && text == "auto";
     if (!is_number(option) || rate_of_samples)
         return {option, text, std::nullopt};
+    if (option == "gain" && text == "auto")
+        fail_usage("gain=auto is not a number",
+                   "agc=slow_attack, or another mode that the driver lists, controls the gain");
     return {option, text, parse_value(option, text)};
 }
 
@@ -203,10 +230,29 @@ void Tuner::set_rate(double wanted)
     // A converter whose rate cannot be set follows its front end as closely as possible.
     const bool front_refused =
         refusal && (fronts.empty() || differs(value_of(fronts[0]), wanted, kHertz));
-    if (front_refused)
+    if (front_refused) {
+        if (const auto range = range_of_rates())
+            require_in_range("rate", wanted, *range, (fronts.empty() ? owns : fronts)[0].text());
         throw *refusal;
+    }
     if (const auto made = rate())
         remark("rate", hertz_text(wanted), owns.empty() ? fronts[0] : owns[0], hertz_text(*made));
+}
+
+// The rates that the front end can have, and those of a core behind it that decimates. Such a core
+// lists two rates, see set_decimated_rate().
+std::optional<NumberRange> Tuner::range_of_rates() const
+{
+    const auto fronts = front_.front_rates(), owns = front_.own_rates();
+    auto range = range_of_numbers(available_for((fronts.empty() ? owns : fronts)[0]));
+    if (!range || fronts.empty() || owns.empty())
+        return range;
+    const auto rates = listed_values(available_for(owns[0]));
+    const double whole = rates.size() == 2 ? number_in_value(rates[0]).value_or(0) : 0;
+    const double part = rates.size() == 2 ? number_in_value(rates[1]).value_or(0) : 0;
+    if (part > 0 && whole > part)
+        range->least /= std::round(whole / part);
+    return range;
 }
 
 // For a rate below the front end's range, the core behind the front end might decimate. It lists

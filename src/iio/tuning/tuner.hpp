@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "iio/context/attributes.hpp"
 #include "iio/context/context.hpp"
 #include "iio/tuning/front_end.hpp"
 #include "iio_stream/endpoint.hpp"
@@ -55,6 +56,7 @@ private:
     void choose_manual_gain(const TuningTarget& gain);
     std::string first_text(const std::string& option) const;
     void set_rate(double wanted);
+    std::optional<NumberRange> range_of_rates() const;
     bool set_decimated_rate(double wanted);
     void match_rate(double wanted);
     void set_attribute(const std::string& path, const std::string& value);
