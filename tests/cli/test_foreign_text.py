@@ -92,7 +92,7 @@ def test_names_in_a_context_cannot_control_the_terminal(iio, tmp_path, place):
         '<channel id="altvoltage0" type="output" name="RX_LO{channel}"><attribute name="frequency" '
         'filename="out_altvoltage0_RX_LO_frequency" value="{value}" /></channel>'
         '<attribute name="{attribute}" value="{value}" /></device></context>'.format(**said))
-    info = iio("info --uri xml:context.xml", status=None)
+    info = iio("info --all --uri xml:context.xml", status=None)
     check(shown(info))
     if place not in ("format", "value"):  # libiio returns formats as numbers, and reads no values from a file
         assert "\\xc2\\x9b" in shown(info)

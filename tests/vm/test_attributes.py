@@ -6,6 +6,7 @@
 Linux 6.12 (or 6.1), 2048 MB.
 """
 import pathlib
+import re
 import shutil
 
 import pytest
@@ -50,8 +51,25 @@ def test_a_device_can_be_named_by_name_label_and_id(name):
     stream(f"iio:{name.removeprefix('iio:') if name == f'iio:{ADC}' else name} null: --samples 1000")
 
 
-def test_info_as_text_contains_the_same_facts_as_the_json():
-    text = run("info").out
+def test_info_lists_each_device_in_a_line():
+    adc, = re.findall(rf"^iio:device\d+ +{ADC} .*$", run("info").out, re.MULTILINE)
+    assert "ADC, 4 channels (2 I/Q pairs)" in adc and adc.endswith("DMABUFs")
+    dac, = re.findall(rf"^iio:device\d+ +{DAC} .*$", run("info").out, re.MULTILINE)
+    assert "DAC, " in dac
+
+
+def test_info_of_a_device_shows_settings_with_range_and_unit():
+    run(f"attr set {PHY}/RX_LO/frequency 2.4G")
+    text = run(f"info {ADC}").out
+    line, = re.findall(r"^ +frequency= .*$", text, re.MULTILINE)
+    assert "2.40 GHz" in line and f"{PHY}/" in line
+    gain = re.findall(r"^ +gain= .*$", text, re.MULTILINE)[0]
+    assert " dB " in gain and " to " in gain
+    assert "hardwaregain =" not in text and "hardwaregain =" in run(f"info {ADC} --all").out + run(f"info {PHY}").out
+
+
+def test_info_with_all_contains_the_same_facts_as_the_json():
+    text = run("info --all").out
     for word in (ADC, DAC, PHY, "voltage0_i", "le:s16/16>>0", "hardwaregain", "multiples of 8 bytes"):
         assert word in text
 
@@ -65,6 +83,26 @@ def test_attributes_are_listed_read_and_written():
     # The channel's name works as well as its id.
     run(f"attr set {PHY}/RX_LO/frequency 1000000000")
     assert phy("out_altvoltage0_RX_LO_frequency") == "1000000000"
+
+
+def test_the_parts_of_an_attributes_path_can_be_separate_words():
+    run(f"attr set {PHY} in_voltage0 hardwaregain 21")
+    assert run(f"attr get {PHY} in_voltage0 hardwaregain").out.startswith("21")
+    assert "in_voltage0/hardwaregain = 21" in run(f"attr list {PHY} in_voltage0").out
+
+
+def test_a_number_can_have_a_suffix():
+    run(f"attr set {PHY}/RX_LO/frequency 2.4G")
+    assert phy("out_altvoltage0_RX_LO_frequency") == "2400000000"
+    run(f"attr set {PHY} in_voltage0 rf_bandwidth 5M")
+    assert phy("in_voltage_rf_bandwidth") == "5000000"
+
+
+def test_a_value_can_be_the_content_of_a_file(tmp_path):
+    (tmp_path / "gain").write_text("23\n")
+    run(f"attr set {PHY}/in_voltage0/hardwaregain @{tmp_path}/gain")
+    assert phy("in_voltage0_hardwaregain").startswith("23")
+    assert "no-such-file" in run(f"attr set {PHY}/in_voltage0/hardwaregain @no-such-file", status=5).err
 
 
 def test_the_value_that_the_hardware_chose_is_printed():
@@ -133,14 +171,14 @@ def test_an_attribute_of_the_converter_itself_is_an_option():
 
 
 def test_wrong_options_and_values_are_refused_with_their_names():
-    failing(f"iio:{ADC} gain=99 null: --samples 9", status=3, name="EINVAL", words=["hardwaregain=99", PHY])
+    failing(f"iio:{ADC} gain=99 null: --samples 9", status=3, name="EINVAL", words=["99 dB is out of range: ", PHY])
     failing(f"iio:{ADC} gain=high null: --samples 9", status=2, name="EINVAL", words=["gain", "high"])
     failing(f"iio:{ADC} antenna=Z null: --samples 9", status=3, name="EINVAL", words=["rf_port_select=Z"])
     failing(f"iio:{ADC} phy=iios-sim-phi gain=9 null: --samples 9", status=3, name="ENODEV",
             words=["iios-sim-phi"])
     failing(f"iio:{ADC} attr.{PHY}/in_voltage0/hardwargain=9 null: --samples 9", status=2, name="EINVAL",
             words=["hardwargain", "hardwaregain"])
-    failing(f"iio:{ADC} frequency=9k null: --samples 9", status=3, name="EINVAL", words=["frequency=9000"])
+    failing(f"iio:{ADC} frequency=9k null: --samples 9", status=3, name="EINVAL", words=["9 kHz is out of range: ", " MHz to "])
 
 
 def test_doctor_finds_no_faults_in_the_lab():

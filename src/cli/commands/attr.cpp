@@ -3,8 +3,16 @@
 #include "cli/output/print.hpp"
 #include "cli/output/summary_text.hpp"
 #include "iio_stream/device.hpp"
+#include "iio_stream/units.hpp"
 
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <charconv>
 #include <cstdio>
+#include <fstream>
+#include <optional>
+#include <sstream>
 
 namespace iio_stream::cli {
 
@@ -21,43 +29,70 @@ int list(const std::string& path, const std::string& uri)
     return 0;
 }
 
+// The value as it is written: the content of FILE for "@FILE", and whole hertz for "2.4G" if the
+// attribute holds a number.
+std::string written_value(const std::string& path, const std::string& value, const std::string& uri)
+{
+    if (value.starts_with('@')) {
+        std::ifstream file(value.substr(1), std::ios::binary);
+        std::ostringstream content;
+        if (!file || !(content << file.rdbuf()))
+            throw Error(Fault::storage, errno != 0 ? errno : EIO, "read", value.substr(1));
+        return content.str();
+    }
+    if (value.find_first_of("kMG") == std::string::npos || !std::isdigit(value.front()))
+        return value;
+    const std::string now = get_attribute(path, uri);
+    double number = 0;
+    if (std::from_chars(now.data(), now.data() + now.size(), number).ec != std::errc())
+        return value;
+    std::array<char, 32> text;
+    std::snprintf(text.data(), text.size(), "%.0f", parse_rate(path, value));
+    return text.data();
+}
+
 } // namespace
 
 int attr_command(std::vector<std::string> arguments)
 {
-    Parser parser("attr",
-                  "Gets, sets or lists attributes: attr get|set|list "
-                  "DEVICE[/CHANNEL]/NAME [VALUE].",
-                  "iio-stream attr list ad9361-phy");
-    std::string verb, path, uri = "local:";
-    std::vector<std::string> value;
+    Parser parser(
+        "attr",
+        "Gets, sets or lists attributes: attr get|set|list DEVICE[/CHANNEL]/NAME [VALUE]. "
+        "The parts of the path can also be separate words. A VALUE can have a suffix k, M "
+        "or G if the attribute is a number; @FILE stands for the content of FILE.",
+        "iio-stream attr list ad9361-phy");
+    std::string verb, uri = "local:";
+    std::vector<std::string> words;
     parser.app().add_option("verb", verb, "what to do")->type_name("get|set|list")->required();
     parser.app()
-        .add_option("path", path, "the attribute; for list, DEVICE or DEVICE/CHANNEL")
-        ->type_name("DEVICE[/CHANNEL]/NAME")
+        .add_option("words", words,
+                    "the attribute, and the value to set; for list, DEVICE or DEVICE/CHANNEL")
+        ->type_name("DEVICE[/CHANNEL]/NAME [VALUE]")
         ->required();
-    parser.app().add_option("value", value, "the value to set")->type_name("[VALUE]");
     parser.app()
         .add_option("--uri", uri, "libiio context: local:, ip:ADDRESS, usb:…")
         ->type_name("URI");
     parser.parse(std::move(arguments));
-    if (const std::size_t most = verb == "set" ? 1 : 0; value.size() > most) {
-        for (const std::string& word : value)
-            path += "/" + word;
-        fail_usage("unexpected argument '" + value[most] + "'",
-                   "device, channel and attribute are one word: " + path);
+    if (verb != "list" && verb != "get" && verb != "set")
+        fail_usage("attr has no verb '" + verb + "'", "use get, set or list");
+    std::optional<std::string> value;
+    if (verb == "set" && words.size() > 1) {
+        value = words.back();
+        words.pop_back();
     }
+    std::string path = words[0];
+    for (std::size_t i = 1; i < words.size(); ++i)
+        path += "/" + words[i];
     if (verb == "list")
         return list(path, uri);
     if (verb == "get") {
         print_text(stdout, get_attribute(path, uri) + "\n");
         return 0;
     }
-    if (verb != "set")
-        fail_usage("attr has no verb '" + verb + "'", "use get, set or list");
-    if (value.empty())
+    if (!value)
         fail_usage("attr set " + path + ": the value is missing");
-    print_text(stdout, set_attribute(path, value[0], uri) + "\n"); // read back from the hardware
+    // read back from the hardware
+    print_text(stdout, set_attribute(path, written_value(path, *value, uri), uri) + "\n");
     return 0;
 }
 

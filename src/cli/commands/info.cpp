@@ -5,8 +5,16 @@
 #include "cli/output/summary_text.hpp"
 #include "iio_stream/api.hpp"
 #include "iio_stream/device.hpp"
+#include "iio_stream/error.hpp"
+#include "iio_stream/printable.hpp"
 
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
 #include <cstdio>
+#include <optional>
+#include <sstream>
 
 namespace iio_stream::cli {
 
@@ -61,7 +69,119 @@ Json device_json(const DeviceInfo& device)
     return json;
 }
 
-void print_device(const DeviceInfo& device)
+// How a buffer streams: "DMABUFs", or the reason why this is not known.
+const char* path_text(const BufferInfo& buffer)
+{
+    return !buffer.dmabuf               ? "in use"
+           : buffer.path == "dmabuf"    ? "DMABUFs"
+           : buffer.path == "mmap"      ? "the kernel's blocks"
+           : buffer.path == "fileio"    ? buffer.output ? "write()" : "read()"
+           : buffer.dmabuf_reason == "" ? "not tested"
+                                        : buffer.dmabuf_reason.c_str();
+}
+
+std::string channels_text(const std::vector<Channel>& channels)
+{
+    const auto pairs = static_cast<std::uint64_t>(
+        std::ranges::count(channels, Component::in_phase, &Channel::component));
+    std::string text = counted(channels.size(), "channel");
+    if (pairs != 0)
+        text += " (" + counted(pairs, "I/Q pair") + ")";
+    return text;
+}
+
+/// A row of the list of devices.
+using Row = std::array<std::string, 5>;
+
+// One row for each buffer of a device, or one for a device without buffers.
+void add_rows(std::vector<Row>& rows, const DeviceInfo& device)
+{
+    const std::string name = device.name + (device.label.empty() ? "" : " (" + device.label + ")");
+    for (const BufferInfo& buffer : device.buffers) {
+        const bool first = &buffer == &device.buffers.front();
+        std::string what = buffer.output ? "DAC" : "ADC";
+        if (device.buffers.size() > 1)
+            what += ", buffer " + std::to_string(buffer.index);
+        std::string rate = device.sample_rate > 0 ? human_count(device.sample_rate) + "S/s" : "";
+        rows.push_back({first ? device.id : "", first ? name : "",
+                        what + ", " + channels_text(buffer.channels), rate, path_text(buffer)});
+    }
+    if (device.buffers.empty())
+        rows.push_back({device.id, name, counted(device.attributes.size(), "attribute"), "", ""});
+}
+
+void print_list(const std::vector<DeviceInfo>& devices)
+{
+    std::vector<Row> rows;
+    for (const DeviceInfo& device : devices)
+        add_rows(rows, device);
+    Row::size_type column = 0;
+    std::array<std::size_t, std::tuple_size_v<Row>> widths{};
+    for (const Row& row : rows)
+        for (column = 0; column < row.size(); ++column)
+            widths[column] = std::max(widths[column], row[column].size());
+    for (const Row& row : rows) {
+        std::string line;
+        for (column = 0; column < row.size(); ++column)
+            line += row[column] + std::string(widths[column] - row[column].size() + 2, ' ');
+        line.erase(line.find_last_not_of(' ') + 1);
+        print_text(stdout, line + "\n");
+    }
+    for (const DeviceInfo& device : devices)
+        for (const std::string& remark : device.remarks)
+            print_line(stdout, "%s: not understood: %s", device.name.c_str(), remark.c_str());
+}
+
+std::optional<double> number_of(const std::string& text)
+{
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() ? std::optional(number) : std::nullopt;
+}
+
+// A number with its unit; any other value as it is.
+std::string value_text(const std::string& option, const std::string& value)
+{
+    const std::optional<double> number = number_of(value);
+    if (!number || option == "agc" || option == "antenna")
+        return value;
+    if (option == "gain")
+        return formatted("%g", *number) + " dB";
+    const std::string sign = *number < 0 ? "-" : "";
+    return sign + human_count(std::abs(*number)) + (option == "rate" ? "S/s" : "Hz");
+}
+
+// The values that an attribute accepts: "[MIN STEP MAX]" or a list.
+std::string range_text(const std::string& option, std::string available)
+{
+    if (!available.starts_with('['))
+        return available;
+    std::istringstream words(available.substr(1, available.find(']') - 1));
+    std::string least, step, most;
+    words >> least >> step >> most;
+    return value_text(option, least) + " to " + value_text(option, most);
+}
+
+std::string read(const Device& device, const std::string& attribute)
+try {
+    return printable(device.get(attribute));
+} catch (const Error&) {
+    return ""; // it does not exist, or cannot be read now
+}
+
+// The settings of the front end: value, range and place of each.
+void print_settings(const BufferInfo& buffer, const Device& device)
+{
+    for (const auto& [option, places] : buffer.tuning)
+        for (const std::string& place : places) {
+            const std::string value = value_text(option, read(device, place));
+            const std::string range = range_text(option, read(device, place + "_available"));
+            print_line(stdout, "    %-14s %-14s %-28s %s", (option + "=").c_str(), value.c_str(),
+                       range.c_str(), place.c_str());
+        }
+}
+
+void print_device(const DeviceInfo& device, const Device* settings)
 {
     print_line(stdout, "%s  %s%s%s", device.id.c_str(), device.name.c_str(),
                device.label.empty() ? "" : "  label ", device.label.c_str());
@@ -78,14 +198,19 @@ void print_device(const DeviceInfo& device)
         for (const Channel& channel : buffer.channels)
             print_line(stdout, "    %-14s %s%s", channel.id.c_str(), channel.type.text().c_str(),
                        component_text(channel.component));
-        for (const auto& [option, places] : buffer.tuning)
-            for (const std::string& place : places)
-                print_line(stdout, "    %-14s %s", (option + "=").c_str(), place.c_str());
+        if (settings != nullptr)
+            print_settings(buffer, *settings);
+        else
+            for (const auto& [option, places] : buffer.tuning)
+                for (const std::string& place : places)
+                    print_line(stdout, "    %-14s %s", (option + "=").c_str(), place.c_str());
         for (const std::string& remark : buffer.remarks)
             print_line(stdout, "    not understood: %s", remark.c_str());
     }
     for (const std::string& remark : device.remarks)
         print_line(stdout, "  not understood: %s", remark.c_str());
+    if (settings != nullptr && !device.buffers.empty())
+        return;
     for (const AttributeInfo& a : device.attributes)
         print_text(stdout, "  " + attribute_text(a) + "\n");
 }
@@ -94,32 +219,42 @@ void print_device(const DeviceInfo& device)
 
 int info_command(std::vector<std::string> arguments)
 {
-    Parser parser("info",
-                  "Shows IIO devices: channels, formats, attributes and what their buffers "
-                  "can do.",
-                  "iio-stream info --json");
+    Parser parser(
+        "info",
+        "Lists the IIO devices, or shows one of them: its channels, formats and settings. "
+        "--all adds every attribute.",
+        "iio-stream info");
     std::string name, uri = "local:", json;
+    bool all = false;
     parser.app()
-        .add_option("device", name, "name, label or id of one device; default all")
+        .add_option("device", name, "name, label or id of one device; default: a list")
         ->type_name("[DEVICE]");
     parser.app()
         .add_option("--uri", uri, "libiio context: local:, ip:ADDRESS, usb:…")
         ->type_name("URI");
+    parser.app().add_flag("--all", all, "show every attribute");
     parser.app().add_flag("--json", json, "print one JSON object, or write it to =FILE");
     parser.parse(std::move(arguments));
 
     const std::vector<DeviceInfo> found =
         name.empty() ? devices(uri) : std::vector<DeviceInfo>{device(name, uri)};
     if (!json.empty()) {
-        Json all{{"schema", 1}, {"command", "info"}, {"version", kVersion}, {"uri", uri}};
-        all["devices"] = Json::array();
+        Json object{{"schema", 1}, {"command", "info"}, {"version", kVersion}, {"uri", uri}};
+        object["devices"] = Json::array();
         for (const DeviceInfo& device : found)
-            all["devices"].push_back(device_json(device));
-        print_json(json_text(all), json);
+            object["devices"].push_back(device_json(device));
+        print_json(json_text(object), json);
         return 0;
     }
-    for (const DeviceInfo& device : found)
-        print_device(device);
+    if (all) {
+        for (const DeviceInfo& device : found)
+            print_device(device, nullptr);
+    } else if (name.empty()) {
+        print_list(found);
+    } else {
+        const Device settings(name, uri);
+        print_device(found.front(), &settings);
+    }
     if (found.empty())
         print_line(stdout, "no IIO devices in %s (--uri ip:ADDRESS shows those of another machine)",
                    uri.c_str());
