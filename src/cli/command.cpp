@@ -83,6 +83,11 @@ std::string hint_for(const std::string& name, const std::vector<std::string>& kn
                 if (is_meant(option, key))
                     return "this is an option of an endpoint and follows it: " + scheme.name +
                            ": " + usage_of(option);
+    if (nearest(name, known).empty())
+        for (const Command& command : commands())
+            for (const CommandOption& option : options_of(command))
+                if (option.name == name)
+                    return "it is an option of iio-stream " + std::string(command.name);
     return suggest(name, known);
 }
 

@@ -76,6 +76,15 @@ def test_the_help_of_streaming_commands_lists_every_common_option(iio):
             assert f"--{option}" in text, (name, option)
 
 
+@pytest.mark.parametrize("name", ["stream", "record", "play"])
+def test_the_help_of_a_streaming_command_fits_on_a_screen(iio, name):
+    text = iio(name, "--help").out
+    assert text.count("\n") <= 60
+    assert "frequency=" in text and "overwrite=" in text
+    for scheme in ("sim:", "iio:", "usb:", "zmq:"):
+        assert scheme in text.rstrip().splitlines()[-1]
+
+
 def test_the_version_is_the_version_of_the_project(iio):
     header = (REPOSITORY / "src" / "include" / "iio_stream" / "api.hpp").read_text()
     version = re.search(r'kVersion = "(\d+\.\d+\.\d+)"', header).group(1)

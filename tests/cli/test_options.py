@@ -13,7 +13,6 @@ from conftest import BUILD, COMMAND, DEADLINE, REPOSITORY
 ADDED = {**os.environ, "LD_PRELOAD": str(BUILD / "tests" / "libadded-option.so")}
 MAN = REPOSITORY / "docs" / "man" / "iio-stream.1"
 COMPLETIONS = REPOSITORY / "packaging" / "completions"
-STREAMING = ("stream", "record", "play", "bench")
 
 
 def after(text, heading):
@@ -35,13 +34,6 @@ def test_the_help_of_an_endpoint_has_an_added_option(iio):
                      text), text
     assert iio("help sim:", env=ADDED).out == text
     assert "colour" not in iio("help sim").out
-
-
-@pytest.mark.parametrize("command", STREAMING)
-def test_the_help_of_streaming_commands_has_an_added_option(iio, command):
-    text = iio(command, "--help", env=ADDED).out
-    assert re.search(r"colour=red\|green\|infrared +nm; default: red", after(text, "sim:"))
-    assert iio("help", command, env=ADDED).out == text
 
 
 def test_the_man_page_has_an_added_option(iio):
@@ -79,11 +71,9 @@ def test_help_lists_every_option_with_unit_and_default(iio):
     listed = re.findall(r"^\.It Cm ([a-z_.-]+?)=? Ns", iio("help", "--man", MAN).out, re.MULTILINE)
     assert len(listed) > 60
     long = "".join(iio("help", name).out for name in "sim iio file tcp zmq ffs usb null verify:".split())
-    short = iio("record --help").out
     for key in set(listed):
         assert re.search(rf"^  {re.escape(key)}[A-Z]*=.*\n +[A-Zl].*\n +\((.+; )?default: .+\)$", long,
                          re.MULTILINE), key
-        assert re.search(rf"^    {re.escape(key)}[A-Z]*=\S+ +.*default: \S", short, re.MULTILINE), key
     assert "rate=RATE" in after(long, "Options:") and "S/s; default: 1M" in long
 
 

@@ -2,6 +2,8 @@
 #include "cli/parsing/option_text.hpp"
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 namespace iio_stream::cli {
 
@@ -81,17 +83,26 @@ std::string sides_of(const Scheme& scheme)
 
 std::string endpoint_options()
 {
-    std::string text = "\nEndpoint options, each a separate word after its endpoint. `iio-stream "
-                       "help SCHEME:` explains them.\n";
+    static constexpr std::pair<std::string_view, std::string_view> kUsual[] = {
+        {"iio", "frequency"}, {"iio", "rate"},         {"iio", "gain"},       {"iio", "bandwidth"},
+        {"iio", "channels"},  {"iio", "uri"},          {"file", "overwrite"}, {"file", "format"},
+        {"file", "convert"},  {"file", "rotate_bytes"}};
+    std::string text =
+        "\nEndpoint options, each a separate word after the endpoint that it belongs "
+        "to. The usual ones:\n";
+    std::string all = "\n`iio-stream help SCHEME:` explains all options of an endpoint:";
     for (const Scheme& scheme : schemes()) {
-        text += "\n  " + address_of(scheme) + " (" + sides_of(scheme) + ")\n";
-        for (const Option& option : scheme.options)
-            text += brief(option, scheme.source && scheme.sink);
+        all += " " + scheme.name + ":";
+        bool is_first = true;
+        for (const auto& [name, key] : kUsual)
+            for (const Option& option : options_of(scheme))
+                if (name == scheme.name && option.key == key) {
+                    if (std::exchange(is_first, false))
+                        text += "  " + address_of(scheme) + "\n";
+                    text += brief(option, scheme.source && scheme.sink);
+                }
     }
-    text += "\n  Every endpoint\n";
-    for (const Option& option : common_options())
-        text += brief(option, true);
-    return text;
+    return text + all + "\n";
 }
 
 std::string help_of(const Scheme& scheme)

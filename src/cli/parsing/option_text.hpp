@@ -21,7 +21,8 @@ std::string address_of(const Scheme& scheme);
 /// this build lacks the scheme.
 std::string sides_of(const Scheme& scheme);
 
-/// All schemes with their options, one per line, for the --help of commands that take any endpoint.
+/// The usual options of endpoints, one per line, and the command that explains the others, for the
+/// --help of commands that take any endpoint.
 std::string endpoint_options();
 
 /// The help text of a scheme: usage, explained options and an example.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <filesystem>
 
 namespace iio_stream::cli {
@@ -38,8 +37,9 @@ bool is_option_of(const Uri& uri, const std::string& word)
 
 bool is_unit(const std::string& word)
 {
-    constexpr std::array kUnits{"ms",  "us",  "sec", "min",  "Ki",   "Mi",   "Gi",   "Hz",   "kHz",
-                                "MHz", "GHz", "S/s", "kS/s", "MS/s", "GS/s", "Msps", "MSPS", "dB"};
+    constexpr std::array kUnits{"ms",   "us",   "msec", "usec", "sec",  "min",  "Ki",
+                                "Mi",   "Gi",   "Hz",   "kHz",  "MHz",  "GHz",  "S/s",
+                                "kS/s", "MS/s", "GS/s", "ksps", "Msps", "MSPS", "dB"};
     return std::find(kUnits.begin(), kUnits.end(), word) != kUnits.end();
 }
 
@@ -72,14 +72,12 @@ void check_name(const std::string& word, const std::vector<Uri>& before)
 std::vector<Uri> parse_endpoints(const std::vector<std::string>& words)
 {
     std::vector<Uri> uris;
-    bool number = false; // the previous word is an option whose value ends in a digit
     for (const std::string& word : words) {
-        if (number && is_unit(word))
+        if (!uris.empty() && is_unit(word) && !std::filesystem::exists(word))
             fail_usage("'" + word + "' is not an option or an endpoint",
                        "write a number and its unit without a space, such as 30M; to name a file, "
                        "write file:" +
                            word);
-        number = is_option(word) && std::isdigit(static_cast<unsigned char>(word.back())) != 0;
         if (!is_option(word)) {
             check_name(word, uris);
             uris.push_back(Uri::parse(word));

@@ -178,7 +178,9 @@ double parse_rate(std::string_view name, std::string_view text)
 std::chrono::nanoseconds parse_duration(std::string_view name, std::string_view text)
 {
     const double value = parse_with_unit(text, kTimeUnits);
-    if (!(value >= 0 && value < 9.2e18))
+    if (value >= 9.2e18)
+        refuse(name, text, "a time of less than 290 years");
+    if (!(value >= 0))
         refuse(name, text, "a time: expected a number with ns us ms s min h d",
                meant(text, kTimeUnits));
     return std::chrono::nanoseconds{std::llround(value)};

@@ -86,6 +86,14 @@ std::string suggest_option(const std::string& key, const std::vector<std::string
     return suggest(key, known);
 }
 
+// Whether `key` is an option of a source, written after the sink by mistake: "sim: null: loop=on".
+bool is_of_a_source(const std::string& key)
+{
+    return std::ranges::any_of(table(), [&](const Scheme& scheme) {
+        return scheme.source && knows(options_of(scheme, OptionSide::source), key);
+    });
+}
+
 // Whether `key` is an option of a file, written before the file by mistake: "sim: overwrite=on
 // a.ci16".
 bool is_of_a_file(const std::string& key)
@@ -106,7 +114,8 @@ bool is_of_a_file(const std::string& key)
                    "iio-stream help " + scheme.name + " explains the option");
     if (knows(options_of(scheme), key))
         fail_usage(refusal + " as a " + (sink ? "sink" : "source"),
-                   std::string("only as a ") + (sink ? "source" : "sink"));
+                   sink ? "only as a source: an option follows the endpoint that it belongs to"
+                        : "only as a sink");
     if (!sink && is_of_a_file(key))
         fail_usage(refusal, "write it after the file it applies to; in Python, use "
                             "file_options={'" +
@@ -114,6 +123,8 @@ bool is_of_a_file(const std::string& key)
     std::vector<std::string> known;
     for (const Option& option : possible)
         known.emplace_back(option.key);
+    if (sink && nearest(key, known).empty() && is_of_a_source(key))
+        fail_usage(refusal, "write it after the source that it belongs to");
     fail_usage(refusal, suggest_option(key, known));
 }
 
