@@ -160,12 +160,35 @@ void find_missing(const RecordingFiles& o, Recovery& done)
         done.next_part = next;
 }
 
+// Removes the next part if a recorder was killed while it prepared that part: its data file is
+// empty and has no metadata. A recorder locks the series before it creates files, so a file that is
+// locked here while the series is not locked belongs to no recorder.
+void remove_prepared_part(const std::string& data, const std::string& meta,
+                          const std::string& series)
+{
+    if (data.empty() || sys::path_exists(meta) || !sys::path_exists(data) ||
+        std::filesystem::is_symlink(data) ||
+        !sys::holders_of(std::filesystem::canonical(data).string()).empty())
+        return;
+    const sys::UniqueFd fd = sys::open_file(data, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
+    if (!sys::is_regular(fd.get()) || sys::file_size(fd.get(), data) != 0 ||
+        !sys::lock_soon(fd.get(), sys::Lock::exclusive) || !sys::has_name(fd.get(), data) ||
+        is_series_locked(series))
+        return;
+    sys::try_remove_file(journal_path(data));
+    sys::try_remove_file(data);
+}
+
 // A recorder that was killed may have left its lock. It may also have left metadata files of this
-// part and of the next part that do not have their final names yet.
+// part and of the next part that do not have their final names yet, and a next part without
+// samples.
 void clear_unpublished(const RecordingFiles& o)
 {
-    if (const std::string series = series_path(o.data); !series.empty())
+    if (const std::string series = series_path(o.data); !series.empty()) {
         clear_series_lock(series);
+        if (!o.meta.empty() && !o.archived)
+            remove_prepared_part(next_part_path(o.data), next_part_path(o.meta), series);
+    }
     if (o.meta.empty() || o.archived)
         return;
     sys::clear_publish(o.meta);

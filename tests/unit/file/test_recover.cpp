@@ -150,6 +150,28 @@ TEST(Recover, AnInterruptionBeforeTheDataFileExistsLeavesAnEmptyRecording)
     EXPECT_TRUE(check_recording(dir / "x").problems.empty());
 }
 
+TEST(Recover, ANextPartThatWasOnlyPreparedIsRemoved)
+{
+    const TempDir dir;
+    PipelineConfig config = config_of(fake_source({.total = 10}).uri,
+                                      {"file:" + (dir / "x.sigmf-meta") + "?rotate_bytes=4Ki"});
+    EXPECT_EQ(run(config).error, std::nullopt);
+    const std::string next = dir / "x.0001.sigmf-data";
+    const auto recovered = [&] {
+        (void)recover_recording(dir / "x.0000.sigmf-meta");
+        return !std::filesystem::exists(next);
+    };
+    write_text(next, "");
+    EXPECT_TRUE(recovered());
+    write_text(next, "1234");
+    EXPECT_FALSE(recovered()) << "it has samples";
+    write_text(next, "");
+    write_text(dir / "x.0001.sigmf-meta", "{}");
+    EXPECT_FALSE(recovered()) << "it has metadata";
+    std::filesystem::remove(dir / "x.0001.sigmf-meta");
+    EXPECT_TRUE(recovered());
+}
+
 TEST(Recover, ARecordingInProgressIsLeftAlone)
 {
     const TempDir dir;
