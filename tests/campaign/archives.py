@@ -92,7 +92,8 @@ class Archive:
 
     def names(self):
         """Returns the names of the parts that are in the folder or in the store, in order."""
-        here = {path.name.rsplit(".", 1)[0] for path in self.out.folder.glob("a.*.sigmf-data")}
+        here = {path.name.rsplit(".", 1)[0] for path in self.out.folder.glob("a.*.sigmf-data")
+                if path.stat().st_size or path.name != "a.0000.sigmf-data"}  # a kill can leave an empty first part
         return sorted(here | {key.removeprefix(PREFIX).rsplit(".", 1)[0] for key in self.store.objects})
 
     def stored(self, name):
@@ -204,7 +205,7 @@ class Archive:
         for number, name in enumerate(names):
             here = [self.out.folder / f"{name}.sigmf-{end}" for end in ("data", "meta")]
             place = "here" if here[0].exists() else "in the store"
-            data, meta = [path.read_bytes() for path in here] if here[0].exists() else self.stored(name)
+            data, meta = [path.read_bytes() if path.exists() else None for path in here] if here[0].exists() else self.stored(name)
             if name != f"a.{number:04}" or data is None or meta is None:
                 self.found.add("lost", f"{name}, {place}, is part {number} of {names}, or is incomplete")
                 return
