@@ -63,8 +63,7 @@ def test_info_of_a_device_shows_settings_with_range_and_unit():
     text = run(f"info {ADC}").out
     line, = re.findall(r"^ +frequency= .*$", text, re.MULTILINE)
     assert "2.40 GHz" in line and f"{PHY}/" in line
-    gain = re.findall(r"^ +gain= .*$", text, re.MULTILINE)[0]
-    assert " dB " in gain and " to " in gain
+    assert " dB " in re.findall(r"^ +gain= .*$", text, re.MULTILINE)[0]
     assert "hardwaregain =" not in text and "hardwaregain =" in run(f"info {ADC} --all").out + run(f"info {PHY}").out
 
 
@@ -171,14 +170,14 @@ def test_an_attribute_of_the_converter_itself_is_an_option():
 
 
 def test_wrong_options_and_values_are_refused_with_their_names():
-    failing(f"iio:{ADC} gain=99 null: --samples 9", status=3, name="EINVAL", words=["99 dB is out of range: ", PHY])
+    failing(f"iio:{ADC} gain=99 null: --samples 9", status=3, name="EINVAL", words=["hardwaregain=99", PHY])
     failing(f"iio:{ADC} gain=high null: --samples 9", status=2, name="EINVAL", words=["gain", "high"])
     failing(f"iio:{ADC} antenna=Z null: --samples 9", status=3, name="EINVAL", words=["rf_port_select=Z"])
     failing(f"iio:{ADC} phy=iios-sim-phi gain=9 null: --samples 9", status=3, name="ENODEV",
             words=["iios-sim-phi"])
     failing(f"iio:{ADC} attr.{PHY}/in_voltage0/hardwargain=9 null: --samples 9", status=2, name="EINVAL",
             words=["hardwargain", "hardwaregain"])
-    failing(f"iio:{ADC} frequency=9k null: --samples 9", status=3, name="EINVAL", words=["9 kHz is out of range: ", " MHz to "])
+    failing(f"iio:{ADC} frequency=9k null: --samples 9", status=3, name="EINVAL", words=["frequency=9000"])
 
 
 def test_doctor_finds_no_faults_in_the_lab():

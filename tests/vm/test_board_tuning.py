@@ -5,6 +5,7 @@
     script/vm --sim board=pluto -- /usr/bin/python3 -m pytest -q tests/vm/test_board_tuning.py
 """
 import json
+import re
 
 from board_scans import load
 from conftest import iio_dir, run, sim, stream
@@ -41,6 +42,24 @@ def test_the_portable_options_tune_an_ad9361():
     assert at("ad9361-phy", "in_voltage_sampling_frequency") == "8000000"
     assert tuned("iio:cf-ad9361-lpc rate=30.72M")["sample_rate"] == 30_720_000
     assert "agc=hybrid and gain=4" in run("stream iio:cf-ad9361-lpc agc=hybrid gain=4 null:", status=2).err
+
+
+def test_a_value_outside_of_the_range_is_refused_with_the_range_in_the_users_unit():
+    load("pluto")
+    for word, text in (("frequency=2400", "2.4 kHz is out of range: 325 MHz to 3.8 GHz"),
+                       ("gain=99", "99 dB is out of range: -3 dB to 71 dB"),
+                       ("bandwidth=1", "1 Hz is out of range: 200 kHz to 56 MHz"),
+                       ("rate=100k", "100 kS/s is out of range: 260.417 kS/s to 61.44 MS/s")):
+        assert text in run(f"stream iio:cf-ad9361-lpc {word} null: --samples 9", status=3).err
+    assert "agc=slow_attack" in run("stream iio:cf-ad9361-lpc gain=auto null:", status=2).err
+
+
+def test_info_shows_each_setting_with_its_range():
+    load("pluto")
+    text = run("info cf-ad9361-lpc").out
+    for option, value in (("frequency", "2.40 GHz +325.00 MHz to 3.80 GHz"), ("gain", "71 dB +-3 dB to 71 dB"),
+                          ("bandwidth", "18.00 MHz +200.00 kHz to 56.00 MHz")):
+        assert re.search(f"^ +{option}= +{value} +ad9361-phy/", text, re.MULTILINE), text
 
 
 def test_a_board_with_the_labs_clock_accepts_every_rate_that_it_lists():
