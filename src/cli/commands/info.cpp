@@ -91,10 +91,10 @@ std::string channels_text(const std::vector<Channel>& channels)
 }
 
 /// A row of the list of devices.
-using Row = std::array<std::string, 5>;
+using DeviceRow = std::array<std::string, 5>;
 
 // One row for each buffer of a device, or one for a device without buffers.
-void add_rows(std::vector<Row>& rows, const DeviceInfo& device)
+void add_rows(std::vector<DeviceRow>& rows, const DeviceInfo& device)
 {
     const std::string name = device.name + (device.label.empty() ? "" : " (" + device.label + ")");
     for (const BufferInfo& buffer : device.buffers) {
@@ -112,15 +112,15 @@ void add_rows(std::vector<Row>& rows, const DeviceInfo& device)
 
 void print_list(const std::vector<DeviceInfo>& devices)
 {
-    std::vector<Row> rows;
+    std::vector<DeviceRow> rows;
     for (const DeviceInfo& device : devices)
         add_rows(rows, device);
-    Row::size_type column = 0;
-    std::array<std::size_t, std::tuple_size_v<Row>> widths{};
-    for (const Row& row : rows)
+    DeviceRow::size_type column = 0;
+    std::array<std::size_t, std::tuple_size_v<DeviceRow>> widths{};
+    for (const DeviceRow& row : rows)
         for (column = 0; column < row.size(); ++column)
             widths[column] = std::max(widths[column], row[column].size());
-    for (const Row& row : rows) {
+    for (const DeviceRow& row : rows) {
         std::string line;
         for (column = 0; column < row.size(); ++column)
             line += row[column] + std::string(widths[column] - row[column].size() + 2, ' ');
