@@ -171,7 +171,9 @@ bool SinkLink::prepare(const StreamInfo& stream, BlockPool& pool,
         if (!s.sink->prepare(info, *blocks, s.cancel.fd(), why))
             return false;
         s.cancel_start.clear();
-        s.threaded = s.sink->traits().may_block || s.converter != nullptr;
+        const SinkTraits traits = s.sink->traits();
+        finish_timeout_ns_ = traits.finish_timeout_ns;
+        s.threaded = traits.may_block || s.converter != nullptr;
         return true;
     } catch (...) {
         throw current_error(s.sink->fault());
@@ -232,7 +234,7 @@ bool SinkLink::has_room() noexcept
 
 Error SinkLink::overdue() const
 {
-    if (const std::int64_t limit_ns = state_->sink->traits().finish_timeout_ns; limit_ns != 0)
+    if (const std::int64_t limit_ns = finish_timeout_ns_; limit_ns != 0)
         return {state_->sink->fault(),
                 ETIMEDOUT,
                 "finish",
@@ -311,8 +313,7 @@ void SinkLink::finish(Stop how, const FinishLimits& limits, int abort_fd, Stream
     const FinishLimits own{finish_timeout_ns(limits.timeout_ns), limits.hurry};
     // Storage can block for so long that a separate thread must wait for it. That thread can be
     // left behind.
-    if (!thread_.joinable() && how == Stop::drain && !failed() &&
-        state_->sink->traits().finish_timeout_ns != 0)
+    if (!thread_.joinable() && how == Stop::drain && !failed() && finish_timeout_ns_ != 0)
         try {
             start_thread();
         } catch (const std::system_error&) {

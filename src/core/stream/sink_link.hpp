@@ -77,7 +77,7 @@ public:
     /// The time, in ns, that the end of a stream with this timeout allows for each block.
     std::int64_t finish_timeout_ns(std::int64_t timeout_ns) const noexcept
     {
-        return std::max(timeout_ns, state_->sink->traits().finish_timeout_ns);
+        return std::max(timeout_ns, finish_timeout_ns_);
     }
     bool failed() const noexcept { return state_->failed.load(std::memory_order_acquire); }
 
@@ -123,6 +123,9 @@ private:
     std::thread thread_;
     std::string convert_, channels_;
     Memory converter_memory_;
+    /// SinkTraits::finish_timeout_ns after prepare(). Later, the sink's own thread may change the
+    /// state that its traits depend on.
+    std::int64_t finish_timeout_ns_ = 0;
     bool drop_, repeats_, open_ = false, started_ = false, left_behind_ = false;
     std::size_t hold_;
     std::size_t limit_ = 0;  ///< hold_, or half of the blocks for a sink that drops; 0 = no limit

@@ -277,7 +277,7 @@ public:
     virtual ~Sink() = default;
 
     virtual Fault fault() const noexcept = 0;
-    virtual SinkTraits traits() const noexcept = 0; ///< any thread
+    virtual SinkTraits traits() const noexcept = 0; ///< read once at first, and after prepare()
     /// Returns the format to which samples of this format must be converted because the sink cannot
     /// store them unchanged. Called before plan() if the user gives no convert=; the blocks passed
     /// to plan() then have the returned format.
