@@ -12,7 +12,7 @@ def test_help_builds_nothing(tmp_path):
     (tmp_path / "script").mkdir()
     shutil.copy(BUILD, tmp_path / "script" / "build")  # the folder has no other programs
     said = subprocess.run([tmp_path / "script" / "build", "--help"], check=True, capture_output=True, text=True).stdout
-    assert said.startswith("usage: script/build ") and said.count("\n") == 1
+    assert "script/build [NINJA-WORD...]" in said and not (tmp_path / "build").exists()
 
 
 def test_newly_installed_parts_are_detected(tmp_path):
