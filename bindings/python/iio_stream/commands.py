@@ -60,8 +60,8 @@ def record(source: Endpoint, file: Endpoint, /, *, file_options: Mapping[str, An
     """
     scheme = _options.uri(source).partition(":")[0]
     of_source = {option.key for option in known_options(scheme) if option.source}
-    of_file = {option.key for option in known_options("file") if option.sink and not option.source} - of_source
-    words = {key: options.pop(key) for key in list(options) if key in of_file}
+    of_file = {option.key for option in known_options("file") if option.sink and not option.source}
+    words = {key: options.pop(key) for key in list(options) if key in of_file - of_source}
     return stream(source, _options.uri(file, **words, **(file_options or {})), progress=progress, **options)
 
 
