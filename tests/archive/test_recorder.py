@@ -123,8 +123,11 @@ def test_a_recording_larger_than_the_disk_survives_20_seconds_without_a_network(
     again."""
     requested = []
     store.faults.append(lambda environ, body: requested.append(time.monotonic()))
-    cut = """(sleep 4; ip link set "$card" down; sleep 20; ip link set "$card" up) &\n"""
-    done = boot_to_record(store, cut + record("a", "s3://board/cut", WHOLE) + LEFT, tmp_path / "disk")
+    # The network is cut when the first part is stored.
+    cut = ("""(until grep -qs '"stored"' /tmp/events; do sleep 0.1; done; """
+           'ip link set "$card" down; sleep 20; ip link set "$card" up) &\n')
+    recorder = record("a", "s3://board/cut", WHOLE).rstrip() + " --events /tmp/events\n"
+    done = boot_to_record(store, cut + recorder + LEFT, tmp_path / "disk")
     store.faults.clear()
     said, archive = summary_of(done)
     assert archive["retries"] >= 1
