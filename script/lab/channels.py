@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The channels between a program in the guest and the host: its standard streams, and the channel `control`,
-which reports its status."""
+"""Connects a program in the guest with the host, by its standard streams and by the channel `control`, which
+reports the program's exit status."""
 
 import contextlib
 import os

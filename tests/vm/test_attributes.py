@@ -101,6 +101,8 @@ def test_a_value_can_be_the_content_of_a_file(tmp_path):
     (tmp_path / "gain").write_text("23\n")
     run(f"attr set {PHY}/in_voltage0/hardwaregain @{tmp_path}/gain")
     assert phy("in_voltage0_hardwaregain").startswith("23")
+    (tmp_path / "empty").touch()
+    assert "it is empty" in run(f"attr set {PHY}/in_voltage0/hardwaregain @{tmp_path}/empty", status=5).err
     assert "no-such-file" in run(f"attr set {PHY}/in_voltage0/hardwaregain @no-such-file", status=5).err
 
 

@@ -11,8 +11,8 @@
 #include <charconv>
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <optional>
-#include <sstream>
 
 namespace iio_stream::cli {
 
@@ -29,18 +29,23 @@ int list(const std::string& path, const std::string& uri)
     return 0;
 }
 
-// The value as it is written: the content of FILE for "@FILE", and whole hertz for "2.4G" if the
-// attribute holds a number.
+// Returns the text to write for a value of the command line: the content of FILE for "@FILE", and
+// whole hertz for "2.4G" if the attribute is a number.
 std::string written_value(const std::string& path, const std::string& value, const std::string& uri)
 {
     if (value.starts_with('@')) {
         std::ifstream file(value.substr(1), std::ios::binary);
-        std::ostringstream content;
-        if (!file || !(content << file.rdbuf()))
-            throw Error(Fault::storage, errno != 0 ? errno : EIO, "read", value.substr(1));
-        return content.str();
+        if (!file)
+            throw Error(Fault::storage, errno, "open", value.substr(1));
+        std::string content{std::istreambuf_iterator<char>(file), {}};
+        if (file.bad())
+            throw Error(Fault::storage, EIO, "read", value.substr(1));
+        if (content.empty()) // the kernel would ignore the write
+            throw Error(Fault::storage, ENODATA, "read", value.substr(1), "it is empty");
+        return content;
     }
-    if (value.find_first_of("kMG") == std::string::npos || !std::isdigit(value.front()))
+    if (value.find_first_of("kMG") == std::string::npos ||
+        !std::isdigit(static_cast<unsigned char>(value.front())))
         return value;
     const std::string now = get_attribute(path, uri);
     double number = 0;
@@ -91,7 +96,7 @@ int attr_command(std::vector<std::string> arguments)
     }
     if (!value)
         fail_usage("attr set " + path + ": the value is missing");
-    // read back from the hardware
+    // set_attribute() returns the value that was read back from the hardware.
     print_text(stdout, set_attribute(path, written_value(path, *value, uri), uri) + "\n");
     return 0;
 }

@@ -69,7 +69,7 @@ Json device_json(const DeviceInfo& device)
     return json;
 }
 
-// How a buffer streams: "DMABUFs", or the reason why this is not known.
+// Describes how a buffer streams, such as "DMABUFs", or why this is not known.
 const char* path_text(const BufferInfo& buffer)
 {
     return !buffer.dmabuf               ? "in use"
@@ -115,14 +115,13 @@ void print_list(const std::vector<DeviceInfo>& devices)
     std::vector<DeviceRow> rows;
     for (const DeviceInfo& device : devices)
         add_rows(rows, device);
-    DeviceRow::size_type column = 0;
     std::array<std::size_t, std::tuple_size_v<DeviceRow>> widths{};
     for (const DeviceRow& row : rows)
-        for (column = 0; column < row.size(); ++column)
+        for (std::size_t column = 0; column < row.size(); ++column)
             widths[column] = std::max(widths[column], row[column].size());
     for (const DeviceRow& row : rows) {
         std::string line;
-        for (column = 0; column < row.size(); ++column)
+        for (std::size_t column = 0; column < row.size(); ++column)
             line += row[column] + std::string(widths[column] - row[column].size() + 2, ' ');
         line.erase(line.find_last_not_of(' ') + 1);
         print_text(stdout, line + "\n");
@@ -139,7 +138,7 @@ std::optional<double> number_of(const std::string& text)
     return error == std::errc() ? std::optional(number) : std::nullopt;
 }
 
-// A number with its unit; any other value as it is.
+// Formats a number with its unit, and leaves any other value unchanged.
 std::string value_text(const std::string& option, const std::string& value)
 {
     const std::optional<double> number = number_of(value);
@@ -151,7 +150,8 @@ std::string value_text(const std::string& option, const std::string& value)
     return sign + human_count(std::abs(*number)) + (option == "rate" ? "S/s" : "Hz");
 }
 
-// The values that an attribute accepts: "[MIN STEP MAX]" or a list.
+// Formats the values that an attribute accepts, which the driver lists as "[MIN STEP MAX]" or as
+// separate words.
 std::string range_text(const std::string& option, std::string available)
 {
     if (!available.starts_with('['))
@@ -169,7 +169,7 @@ try {
     return ""; // it does not exist, or cannot be read now
 }
 
-// The settings of the front end: value, range and place of each.
+// Prints the settings of the front end, each with its value, its range and its attribute.
 void print_settings(const BufferInfo& buffer, const Device& device)
 {
     for (const auto& [option, places] : buffer.tuning)

@@ -128,7 +128,7 @@ bool is_of_a_file(const std::string& key)
     fail_usage(refusal, suggest_option(key, known));
 }
 
-// An endpoint that does not take an option of its table would ignore it.
+// Throws if the endpoint has not taken an option of its table: it would ignore the option.
 void require_all_taken(const Uri& uri)
 {
     for (const auto& [key, value] : uri.options.values())
@@ -136,7 +136,7 @@ void require_all_taken(const Uri& uri)
                     "it does not read its option '" + key + "'");
 }
 
-// The options in `own` for that side, and the common options.
+// Returns the options of `own` and the common options, as far as they apply to that side.
 std::vector<Option> with_common(std::vector<Option> own, OptionSide side)
 {
     for (const Option& option : common_options())

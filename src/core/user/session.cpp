@@ -47,7 +47,7 @@ std::unique_ptr<detail::SinkLink> make_sink_link(Uri uri, std::unique_ptr<Sink> 
 
 // Opens the endpoints of `config` and creates the engine of their pipeline. If `source` or `sinks`
 // are given, they replace the endpoints of `config`, whose addresses are then only names. Throws
-// the Errors of the endpoints, and a usage Error if there is no sink or there are too many.
+// the Errors of the endpoints, and a usage Error if the pipeline has no sink or too many sinks.
 std::unique_ptr<detail::Engine> make_engine(const PipelineConfig& config,
                                             std::unique_ptr<Source> source,
                                             std::vector<std::unique_ptr<Sink>> sinks)

@@ -15,8 +15,9 @@ namespace iio_stream::file {
 
 namespace {
 
-constexpr std::int64_t kReadGraceNs = 1'000'000'000; ///< for requests that are no longer needed
-constexpr std::int64_t kTimeoutNs = 30'000'000'000;  ///< for a disk that does not respond
+constexpr std::int64_t kReadGraceNs =
+    1'000'000'000;                                  ///< wait for requests whose data are not needed
+constexpr std::int64_t kTimeoutNs = 30'000'000'000; ///< for a disk that does not respond
 
 // A stage takes a whole block, whatever its alignment in the file.
 std::size_t read_stage_bytes(std::size_t block_size, std::size_t align)

@@ -17,7 +17,7 @@ namespace iio_stream::file {
 
 namespace {
 
-constexpr std::int64_t kWriteGraceNs = 400'000'000; ///< for requests that are no longer needed
+constexpr std::int64_t kWriteGraceNs = 400'000'000; ///< wait for requests whose data are not needed
 
 Error failed_to(const char* what, const OpenFile& file, int error)
 {
