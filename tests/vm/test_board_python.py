@@ -81,7 +81,7 @@ def test_a_running_radio_can_be_tuned(board):
         assert at("ad9361-phy", "in_voltage0_hardwaregain").startswith("20.0")
         ios.tune(address, agc="slow_attack")
         assert at("ad9361-phy", "in_voltage0_gain_control_mode") == "slow_attack"
-        with pytest.raises(ios.DeviceError, match=r"\[-3 1 71\]"):
+        with pytest.raises(ios.DeviceError, match="99 dB is out of range: -3 dB to 71 dB"):
             ios.tune(address, gain=99)
         assert got + sum(len(block) for block in rx) == RATE // 2
 
