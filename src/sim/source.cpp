@@ -33,13 +33,17 @@ double parse_tone(std::string_view text)
 Settings Settings::from(Options& options)
 {
     Settings s;
-    s.pattern = detail::parse_pattern("pattern", options.take_or_standard(kOptions["pattern"]));
     const std::string format = options.take_or_standard(kOptions["format"]);
     s.format = Format::parse(format, options.take(kOptions["channels"]).value_or(""));
     s.format.sample_rate = options.take_rate_or_standard(kOptions["rate"]);
+    // Without a rate, the samples measure throughput, and generating them should cost little.
+    const std::string_view standard = s.format.sample_rate > 0 ? "radio" : "ramp";
+    s.pattern = detail::parse_pattern(
+        "pattern", options.take(kOptions["pattern"]).value_or(std::string(standard)));
+    const bool has_tone = s.pattern == detail::Pattern::tone || s.pattern == detail::Pattern::radio;
     const auto frequency = options.take(kOptions["frequency"]);
     s.frequency = frequency ? parse_tone(*frequency) : s.format.sample_rate / 10;
-    if (frequency && s.pattern == detail::Pattern::tone && s.format.sample_rate > 0 &&
+    if (frequency && has_tone && s.format.sample_rate > 0 &&
         std::abs(s.frequency) > s.format.sample_rate / 2)
         fail_usage("frequency=" + *frequency + " is above half the rate",
                    "a tone is between -rate/2 and rate/2; sim: has no mixer");

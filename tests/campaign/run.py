@@ -118,7 +118,7 @@ def words_of(made, out, pipe=None):
     elif made["source"] == "recording":
         words, options = copies.words(made, out)
     elif made["source"] == "sim":
-        words = ["sim:", "rate=%d" % made.get("rate", 0)]
+        words = ["sim:", "pattern=ramp", "rate=%d" % made.get("rate", 0)]
         words += [f"{key}={made[key]}" for key in ("format", "channels", "drop_at", "drop", "silent", "stall_at",
                                                    "stall_for", "unplug_at", "pattern") if key in made]
     elif made["source"] == "iio":

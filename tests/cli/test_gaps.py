@@ -81,7 +81,7 @@ def test_zero_fill_of_unsigned_pairs_is_half_scale(iio, tmp_path, name, zero):
 
 @pytest.mark.parametrize("name", ["cu8", "cu16_le", "ci16_le", "ru8"])
 def test_verify_accepts_zeros_only_in_place_of_lost_samples(iio, tmp_path, name):
-    iio(f"stream sim: rate=1M format={name} drop_at=5000 drop=3000 a.sigmf-meta --samples 20k --on-gap zero-fill")
+    iio(f"stream sim: pattern=ramp rate=1M format={name} drop_at=5000 drop=3000 a.sigmf-meta --samples 20k --on-gap zero-fill")
     assert "3000 zeros in place of lost samples" in iio("verify --pattern ramp a.sigmf-meta").out
     data = bytearray((tmp_path / "a.sigmf-data").read_bytes())
     data[len(data) * 6 // 20] ^= 1
@@ -96,7 +96,7 @@ def test_zero_fill_of_unsigned_pairs_becomes_zero_by_conversion(iio, tmp_path):
 
 @pytest.mark.parametrize("evidence", [["counter"], ["starvation"], ["overflow-bit", "dma-error"]])
 def test_playing_a_recording_reports_the_evidence_of_its_gaps(iio, tmp_path, evidence):
-    iio("record sim: rate=1M a.sigmf-meta --samples 5k")
+    iio("record sim: pattern=ramp rate=1M a.sigmf-meta --samples 5k")
     path = tmp_path / "a.sigmf-meta"
     metadata = json.loads(path.read_text())
     metadata["annotations"] = [
@@ -109,7 +109,7 @@ def test_playing_a_recording_reports_the_evidence_of_its_gaps(iio, tmp_path, evi
 
 
 def test_a_stalled_source_loses_the_samples_of_the_stall(iio):
-    summary = iio("stream sim: rate=1M stall_at=100k stall_for=50ms null: --samples 300k"
+    summary = iio("stream sim: pattern=ramp rate=1M stall_at=100k stall_for=50ms null: --samples 300k"
                   " --blocks 64 --json").json
     gaps = summary["gaps"]
     assert gaps["certain"] == 1
@@ -117,14 +117,14 @@ def test_a_stalled_source_loses_the_samples_of_the_stall(iio):
 
 
 def test_a_stalled_sink_causes_no_loss_while_blocks_are_free(iio):
-    summary = iio("stream sim: rate=1M null: stall_at=10k stall_for=100ms --blocks 64"
+    summary = iio("stream sim: pattern=ramp rate=1M null: stall_at=10k stall_for=100ms --blocks 64"
                   " --block-size 40000 --samples 500k --json").json
     assert summary["gaps"]["certain"] == 0
     assert summary["sinks"][0]["lag_high_water"] > 5
 
 
 def test_a_sink_that_stalls_too_long_causes_a_loss_that_is_counted(iio):
-    summary = iio("stream sim: rate=1M verify:ramp null: stall_at=10k stall_for=500ms --blocks 4"
+    summary = iio("stream sim: pattern=ramp rate=1M verify:ramp null: stall_at=10k stall_for=500ms --blocks 4"
                   " --block-size 40000 --samples 900k --json", status=None).json
     assert summary["gaps"]["certain"] >= 1
     assert summary["gaps"]["lost_min"] == summary["gaps"]["lost_max"] > 300_000
@@ -135,7 +135,7 @@ def test_a_sink_that_stalls_too_long_causes_a_loss_that_is_counted(iio):
 
 
 def test_a_dropping_sink_counts_its_drops_and_the_source_loses_nothing(iio):
-    summary = iio("stream sim: rate=1M null: stall_at=10k stall_for=500ms on-full=drop --blocks 64"
+    summary = iio("stream sim: pattern=ramp rate=1M null: stall_at=10k stall_for=500ms on-full=drop --blocks 64"
                   " --block-size 40000 --samples 900k --json").json
     assert summary["gaps"]["certain"] == 0
     sink = summary["sinks"][0]
@@ -173,8 +173,8 @@ def test_verify_adds_the_losses_before_and_after_zeros(iio, tmp_path, least, sta
                                            ("drop_at=200k drop=300k", "mark"),
                                            ("stall_at=200k stall_for=300ms", "zero-fill")])
 def test_times_of_captures_and_parts_follow_the_sample_index(iio, tmp_path, words, on_gap):
-    iio(f"record sim: rate=1M {words} x --samples 800k --on-gap {on_gap}")
-    iio(f"record sim: rate=1M {words} p rotate_time=100ms --block-size 64Ki --samples 800k --on-gap {on_gap}")
+    iio(f"record sim: pattern=ramp rate=1M {words} x --samples 800k --on-gap {on_gap}")
+    iio(f"record sim: pattern=ramp rate=1M {words} p rotate_time=100ms --block-size 64Ki --samples 800k --on-gap {on_gap}")
     for name, least in (("x", 1 if on_gap == "zero-fill" else 2), ("p", 5)):
         captures = [one for path in sorted(tmp_path.glob(f"{name}*.sigmf-meta"))
                     for one in json.loads(path.read_text())["captures"] if "core:datetime" in one]
@@ -222,7 +222,7 @@ def test_a_reported_loss_of_more_than_half_the_period_of_lanes_is_not_a_repetiti
 def test_two_losses_before_one_sample_are_one_gap_in_the_summary_and_in_the_metadata(iio, tmp_path):
     """The slow sink makes the source lose most samples. One of these losses is before the same sample as
     the loss of drop_at=."""
-    summary = iio("stream sim: rate=1M drop_at=100k drop=300 x.sigmf-meta null: rate=10k --samples 20k"
+    summary = iio("stream sim: pattern=ramp rate=1M drop_at=100k drop=300 x.sigmf-meta null: rate=10k --samples 20k"
                   " --blocks 2 --block-size 16Ki --json").json
     notes = json.loads((tmp_path / "x.sigmf-meta").read_text())["annotations"]
     places = [note["core:sample_start"] for note in notes]

@@ -101,7 +101,7 @@ def test_stdout_on_a_full_disk_is_a_write_error(iio):
 
 
 def test_a_summary_to_a_closed_stdout_is_an_error(start):
-    process = start("stream sim: rate=1M null: --duration 200ms")
+    process = start("stream sim: pattern=ramp rate=1M null: --duration 200ms")
     process.stdout.close()
     assert process.wait(DEADLINE) == 5
     assert b"stdout: Broken pipe" in process.stderr.read()
@@ -129,7 +129,7 @@ def _on_terminal(arguments, folder):
 
 
 def test_progress_is_shown_on_a_terminal_only(iio, tmp_path):
-    command = "stream sim: rate=1M null: --duration 1s"
+    command = "stream sim: pattern=ramp rate=1M null: --duration 1s"
     shown, status = _on_terminal(command, tmp_path)
     assert status == 0
     assert "gaps 0 certain" in shown and "\r" in shown
@@ -138,7 +138,7 @@ def test_progress_is_shown_on_a_terminal_only(iio, tmp_path):
 
 
 def test_progress_can_be_turned_on_and_off(iio, tmp_path):
-    command = "stream sim: rate=1M null: --duration 1s"
+    command = "stream sim: pattern=ramp rate=1M null: --duration 1s"
     assert "gaps 0 certain" in iio(command + " --progress").err
     for option in ("--no-progress", "--quiet"):
         assert _on_terminal(f"{command} {option}", tmp_path)[0] == ""

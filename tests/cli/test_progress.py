@@ -20,14 +20,14 @@ def told(err, kind):
 
 @pytest.mark.parametrize("limit", ["--duration 2s", "--samples 2M", "--bytes 8M"])
 def test_progress_shows_the_time_until_the_requested_end(iio, limit):
-    err = iio(f"stream sim: rate=1M null: {limit} --progress").err
+    err = iio(f"stream sim: pattern=ramp rate=1M null: {limit} --progress").err
     times = told(err, "left")
     assert times and times[-1] < 1.9, err
     assert told(err, "until full") == []
 
 
 def test_without_an_end_no_remaining_time_is_shown(start):
-    process = start("stream sim: rate=1M null: --progress")
+    process = start("stream sim: pattern=ramp rate=1M null: --progress")
     seen = b""
     while seen.count(b"gaps") < 3:
         seen += process.stderr.read(1)
@@ -39,7 +39,7 @@ def test_without_an_end_no_remaining_time_is_shown(start):
 @pytest.mark.parametrize("words", ["x.ci16", "x", "x.ci16 engine=buffered"])
 def test_progress_shows_the_time_until_the_file_size_limit(iio, tmp_path, words):
     limit = 12_000_000
-    err = iio(f"record sim: rate=1M {words} --duration 1h --progress", status=5,
+    err = iio(f"record sim: pattern=ramp rate=1M {words} --duration 1h --progress", status=5,
               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))).err
     times = told(err, "until full")
     assert times and times[-1] < 2.9, err
@@ -57,7 +57,7 @@ def test_progress_shows_the_time_until_the_disk_is_full(iio, tmp_path):
         if mounted.returncode != 0:
             pytest.skip("a small file system cannot be mounted: " + mounted.stderr.decode())
         try:
-            err = iio(f"record sim: rate=1M {words} --progress", status=5).err
+            err = iio(f"record sim: pattern=ramp rate=1M {words} --progress", status=5).err
             times = told(err, "until full")
             assert times and times[-1] < 2.9, err
             assert "No space" in err

@@ -32,7 +32,7 @@ def written(path):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_kill_before_the_first_mark_in_the_journal_loses_no_written_sample(iio, start, tmp_path, engine):
-    recorder = start(f"record sim: rate=4M x engine={engine} --duration 60s --quiet --block-size 64Ki")
+    recorder = start(f"record sim: pattern=ramp rate=4M x engine={engine} --duration 60s --quiet --block-size 64Ki")
     data = tmp_path / "x.sigmf-data"
     wait_for(lambda: (tmp_path / "x.sigmf-data.journal").exists())
     time.sleep(0.3)
@@ -52,7 +52,7 @@ def test_a_kill_before_the_first_mark_in_the_journal_loses_no_written_sample(iio
 @pytest.mark.parametrize("engine", ENGINES)
 def test_recover_does_not_mistake_reserved_space_that_was_read_for_data(iio, start, tmp_path, engine):
     # After a read the kernel reports the reserved space as data (SEEK_HOLE), although it was never written.
-    recorder = start(f"record sim: rate=4M x engine={engine} --duration 60s --quiet --block-size 64Ki")
+    recorder = start(f"record sim: pattern=ramp rate=4M x engine={engine} --duration 60s --quiet --block-size 64Ki")
     data = tmp_path / "x.sigmf-data"
     wait_for(lambda: written(data) and (tmp_path / "x.sigmf-data.journal").exists())
     time.sleep(0.1)
@@ -65,7 +65,7 @@ def test_recover_does_not_mistake_reserved_space_that_was_read_for_data(iio, sta
 
 
 def test_a_running_recording_is_detected_by_each_of_its_names(iio, start, tmp_path):
-    recorder = start("record sim: rate=100k x --duration 60s --quiet")
+    recorder = start("record sim: pattern=ramp rate=100k x --duration 60s --quiet")
     data, link = tmp_path / "x.sigmf-data", tmp_path / "y.ci16"
     wait_for(lambda: (tmp_path / "x.sigmf-data.journal").exists())
     os.link(data, link)
@@ -132,7 +132,7 @@ def test_verify_accepts_a_zero_filled_recording_only_with_its_zeros(iio, tmp_pat
 
 
 def test_filled_in_zeros_are_reported_after_a_recovery(iio, start, tmp_path):
-    recorder = start("record sim: rate=1M drop_at=50k drop=30k x --duration 60s --on-gap zero-fill --quiet")
+    recorder = start("record sim: pattern=ramp rate=1M drop_at=50k drop=30k x --duration 60s --on-gap zero-fill --quiet")
     wait_for(lambda: '"zeros"' in (tmp_path / "x.sigmf-data.journal").read_text()
              if (tmp_path / "x.sigmf-data.journal").exists() else False)
     recorder.send_signal(signal.SIGKILL)
@@ -146,7 +146,7 @@ def test_filled_in_zeros_are_reported_after_a_recovery(iio, start, tmp_path):
 
 
 def test_an_error_of_the_source_is_in_the_metadata(iio, tmp_path):
-    iio("record sim: rate=1M unplug_at=200k x --duration 5s", status=3)
+    iio("record sim: pattern=ramp rate=1M unplug_at=200k x --duration 5s", status=3)
     told = metadata(tmp_path / "x.sigmf-meta")
     assert told["global"]["iio_stream:state"] == "interrupted"
     assert told["annotations"][-1]["core:label"] == "interrupted"
@@ -191,7 +191,7 @@ def test_a_question_mark_separates_a_path_from_its_options(iio, tmp_path):
 
 def test_a_long_loss_ends_a_part_that_is_limited_by_time(iio, tmp_path):
     # The part has 20 of its 50 ms when 200 ms are lost. The samples after the loss go to the next part.
-    iio("record sim: rate=1M drop_at=70000 drop=200k x rotate_time=50ms --block-size 40000 --samples 400k"
+    iio("record sim: pattern=ramp rate=1M drop_at=70000 drop=200k x rotate_time=50ms --block-size 40000 --samples 400k"
         " --quiet")
     seen = 0
     for meta in sorted(tmp_path.glob("x.*.sigmf-meta")):
@@ -207,7 +207,7 @@ def test_a_long_loss_ends_a_part_that_is_limited_by_time(iio, tmp_path):
 
 
 def test_recover_keeps_an_offset_that_the_user_has_set(iio, start, tmp_path):
-    recorder = start("record sim: rate=1M drop_at=50k drop=30k x --duration 60s --quiet")
+    recorder = start("record sim: pattern=ramp rate=1M drop_at=50k drop=30k x --duration 60s --quiet")
     journal = tmp_path / "x.sigmf-data.journal"
     wait_for(lambda: journal.exists() and '"bytes"' in journal.read_text().partition('"gap"')[2])
     recorder.send_signal(signal.SIGKILL)
@@ -233,7 +233,7 @@ def test_a_running_recording_is_detected_through_a_bind_mount(iio, start, tmp_pa
     if mounted.returncode != 0:
         pytest.skip("nothing can be mounted: " + mounted.stderr.decode())
     try:
-        recorder = start("record sim: rate=100k here/x --duration 60s --quiet")
+        recorder = start("record sim: pattern=ramp rate=100k here/x --duration 60s --quiet")
         wait_for(lambda: (here / "x.sigmf-data.journal").exists())
         before = (here / "x.sigmf-meta").read_bytes()
         assert "has it open" in (text := iio("recover there/x", status=5).err) or "being recorded" in text

@@ -14,7 +14,7 @@ def killed(start, tmp_path, words, name):
 
     The blocks hold two seconds, so that a busy machine loses no samples: a raw file cannot record a loss.
     """
-    process = start(f"record sim: rate=1M {words} {name} --progress --block-size 64Ki --blocks 128")
+    process = start(f"record sim: pattern=ramp rate=1M {words} {name} --progress --block-size 64Ki --blocks 128")
     assert process.stderr.read(1)
     time.sleep(1.3)
     process.kill()

@@ -33,7 +33,7 @@ def test_the_parts_concatenated_are_the_stream(iio, tmp_path):
 
 
 def test_each_part_verifies(iio, tmp_path):
-    iio("record sim: rate=1M drop_at=150k drop=64 x rotate_time=100ms --samples 500k")
+    iio("record sim: pattern=ramp rate=1M drop_at=150k drop=64 x rotate_time=100ms --samples 500k")
     parts = sorted(tmp_path.glob("x.*.sigmf-meta"))
     assert len(parts) >= 5
     samples, gaps = 0, 0
@@ -148,7 +148,7 @@ SLOW_CUT = ["strace", "-f", "-qq", "-e", "signal=none", "-o", "/dev/null", "-e",
 @pytest.mark.parametrize("next_journal", ["there", "lost"])
 @pytest.mark.parametrize("name", ["k.ci16", "k"])
 def test_recover_counts_samples_that_are_missing_before_a_later_part(iio, tmp_path, name, next_journal):
-    recorder = subprocess.Popen([*SLOW_CUT, COMMAND, "record", "sim:", "rate=200k", name, "rotate_bytes=512Ki",
+    recorder = subprocess.Popen([*SLOW_CUT, COMMAND, "record", "sim:", "pattern=ramp", "rate=200k", name, "rotate_bytes=512Ki",
                                  "--block-size", "64Ki", "--bytes", "1Gi", "--quiet"], cwd=tmp_path,
                                 stdin=subprocess.DEVNULL)
     suffix = ".ci16" if "." in name else ".sigmf-data"
@@ -226,7 +226,7 @@ def test_recover_counts_samples_that_are_missing_at_the_end_of_a_recording(iio, 
 def test_zero_fill_of_a_loss_that_is_longer_than_several_parts(iio, tmp_path, words, blocks):
     # With two blocks this stream once hung. The zeros occupied one block and the samples after the loss the
     # other. Both waited for the next part, which had not been requested.
-    iio(f"record sim: rate=200k stall_at=30k stall_for=600ms {words} rotate_time=50ms --blocks {blocks}"
+    iio(f"record sim: pattern=ramp rate=200k stall_at=30k stall_for=600ms {words} rotate_time=50ms --blocks {blocks}"
         " --block-size 16Ki --samples 200k --on-gap zero-fill")
     parts = sorted(tmp_path.glob("x.*.ci16" if "." in words else "x.*.sigmf-data"))
     assert all(part.stat().st_size <= 4 * 10_000 for part in parts)

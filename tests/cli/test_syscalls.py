@@ -88,7 +88,7 @@ def test_a_recording_whose_journal_cannot_be_removed_is_not_a_success(tmp_path, 
     if not allowed():
         pytest.skip("strace cannot trace here")
     journal = tmp_path / "a.sigmf-data.journal"
-    recording = start("record sim: rate=1M a.sigmf-meta")
+    recording = start("record sim: pattern=ramp rate=1M a.sigmf-meta")
     until(journal.exists, "the journal")
     with subprocess.Popen(["strace", "-f", "-o", "/dev/null", "-e", "trace=unlink", "-e", "inject=unlink:error=EIO",
                            "-p", str(recording.pid)], stderr=subprocess.PIPE) as tracer:

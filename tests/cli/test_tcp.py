@@ -41,13 +41,13 @@ def test_format_and_rate_are_transferred(iio, start, port, tmp_path):
 
 def test_a_loss_of_the_sender_is_reported_by_the_receiver(start, port):
     receives = start(f"stream tcp:127.0.0.1:{port} wait=20s verify:ramp --json {LONG}")
-    sends = start(f"stream sim: rate=1M drop_at=100k tcp:127.0.0.1:{port} --samples 500k --json {LONG}")
+    sends = start(f"stream sim: pattern=ramp rate=1M drop_at=100k tcp:127.0.0.1:{port} --samples 500k --json {LONG}")
     sent, got = json.loads(finished(sends)), json.loads(finished(receives))
     assert got["gaps"]["lost_min"] == got["gaps"]["lost_max"] == sent["gaps"]["lost_min"] > 0
 
 
 def test_dropped_blocks_are_counted_at_both_ends(start, port):
-    sends = start(f"stream sim: rate=4M tcp:127.0.0.1:{port} on-full=drop hold=2 --duration 3s --json {LONG}")
+    sends = start(f"stream sim: pattern=ramp rate=4M tcp:127.0.0.1:{port} on-full=drop hold=2 --duration 3s --json {LONG}")
     receives = start(f"stream tcp:127.0.0.1:{port} wait=20s null: rate=1M --json --blocks 4 {LONG}")
     sent, got = json.loads(finished(sends)), json.loads(finished(receives))
     sink = sent["sinks"][0]
@@ -95,16 +95,16 @@ def test_a_stream_survives_broken_connections(start, port, tmp_path):
 
 def test_another_sender_continues_after_a_gap(start, port):
     receives = start(f"stream tcp:127.0.0.1:{port} bind=on reconnect=20s null: --json {LONG}")
-    killed = start(f"stream sim: rate=1M tcp:127.0.0.1:{port} bind=off wait=20s {LONG}")
+    killed = start(f"stream sim: pattern=ramp rate=1M tcp:127.0.0.1:{port} bind=off wait=20s {LONG}")
     time.sleep(1)
     killed.kill()
-    finished(start(f"stream sim: rate=1M tcp:127.0.0.1:{port} bind=off wait=20s --samples 100k {LONG}"))
+    finished(start(f"stream sim: pattern=ramp rate=1M tcp:127.0.0.1:{port} bind=off wait=20s --samples 100k {LONG}"))
     got = json.loads(finished(receives))
     assert got["gaps"]["certain"] == 1 and got["gaps"]["lost_max"] is None
 
 
 def test_the_error_of_a_killed_sender_names_its_address(start, port):
-    sends = start(f"stream sim: rate=1M tcp:127.0.0.1:{port} {LONG}")
+    sends = start(f"stream sim: pattern=ramp rate=1M tcp:127.0.0.1:{port} {LONG}")
     receives = start(f"record tcp:127.0.0.1:{port} wait=20s x.sigmf-meta {LONG}")
     time.sleep(1)
     sends.kill()
@@ -166,11 +166,11 @@ def test_a_signal_ends_a_sender_that_waits_for_a_receiver(start, port):
 def test_files_are_unchanged_if_the_receiver_never_connects(iio, start, port, tmp_path, words, status):
     """A deadline or a signal ends the wait. overwrite=on replaces a file only when every endpoint is
     ready."""
-    iio("record sim: rate=1M old.sigmf-meta --samples 1000")
-    iio("record sim: rate=1M old.wav --samples 1000")
-    iio("record sim: rate=1M parts rotate_bytes=2Ki --samples 2000 --block-size 1Ki")
+    iio("record sim: pattern=ramp rate=1M old.sigmf-meta --samples 1000")
+    iio("record sim: pattern=ramp rate=1M old.wav --samples 1000")
+    iio("record sim: pattern=ramp rate=1M parts rotate_bytes=2Ki --samples 2000 --block-size 1Ki")
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    sends = start("stream sim: rate=1M new.ci16 new.sigmf-meta old.sigmf-meta overwrite=on old.wav overwrite=on"
+    sends = start("stream sim: pattern=ramp rate=1M new.ci16 new.sigmf-meta old.sigmf-meta overwrite=on old.wav overwrite=on"
                   f" parts rotate_bytes=1Ki overwrite=on tcp:127.0.0.1:{port} {words} --block-size 1Ki --events -")
     if not words:
         assert b"started" in sends.stderr.readline()
@@ -182,7 +182,7 @@ def test_files_are_unchanged_if_the_receiver_never_connects(iio, start, port, tm
 
 @pytest.mark.parametrize("engine", ["engine=auto", "engine=buffered"])
 def test_a_file_is_replaced_when_the_receiver_has_connected(iio, start, port, tmp_path, engine):
-    iio("record sim: rate=1M x.sigmf-meta --samples 1000")
+    iio("record sim: pattern=ramp rate=1M x.sigmf-meta --samples 1000")
     sends = start(f"stream sim: rate=0 x.sigmf-meta overwrite=on {engine} tcp:127.0.0.1:{port} --samples 100k"
                   f" --events log {LONG}")
     until(lambda: (tmp_path / "log").exists() and "started" in (tmp_path / "log").read_text())

@@ -148,7 +148,7 @@ def test_a_slow_subscriber_causes_no_loss_for_the_others(start, peer, tmp_path):
     for socket in slow, quick:
         socket.subscribe(b"")
         socket.connect(f"ipc://{tmp_path}/s")
-    giver = start(f"stream sim: rate=2M zmq:ipc://{tmp_path}/s wait=on hwm=400 --block-size 16Ki --blocks 1000"
+    giver = start(f"stream sim: pattern=ramp rate=2M zmq:ipc://{tmp_path}/s wait=on hwm=400 --block-size 16Ki --blocks 1000"
                   " --samples 4Mi --timeout 4s --json")
     got = b"".join(part for message in all_of(quick, until=giver)[0] for part in message)
     sink = summary_of(giver)["sinks"][0]
@@ -172,7 +172,7 @@ def test_simultaneous_subscribers_have_their_own_counters(start, peer, tmp_path)
         socket.subscribe(b"")
         socket.rcvhwm = 0
         socket.connect(f"ipc://{tmp_path}/s")
-    giver = start(f"stream sim: rate=1M zmq:ipc://{tmp_path}/s wait=on --samples 3M --block-size 16Ki --blocks 1000"
+    giver = start(f"stream sim: pattern=ramp rate=1M zmq:ipc://{tmp_path}/s wait=on --samples 3M --block-size 16Ki --blocks 1000"
                   " --json --timeout 50s")
     got = [b"".join(part for message in messages for part in message)
            for messages in all_of(*sockets, until=giver)]
@@ -183,7 +183,7 @@ def test_simultaneous_subscribers_have_their_own_counters(start, peer, tmp_path)
 
 
 def test_a_subscriber_after_another_has_left_is_served(start, peer, tmp_path):
-    giver = start(f"stream sim: rate=1M zmq:ipc://{tmp_path}/s --duration 1h --block-size 16Ki --json")
+    giver = start(f"stream sim: pattern=ramp rate=1M zmq:ipc://{tmp_path}/s --duration 1h --block-size 16Ki --json")
     for _ in range(3):
         sub = peer(zmq.SUB)
         sub.subscribe(b"")
@@ -200,8 +200,8 @@ def test_the_index_shows_what_a_subscriber_misses(start, peer):
     sub.rcvhwm = 1
     sub.subscribe(b"iio-stream")
     port = sub.bind_to_random_port("tcp://127.0.0.1")
-    giver = start(f"stream sim: rate=50M zmq:tcp://127.0.0.1:{port} bind=off hwm=2 index=on --samples 20M --block-size 16Ki"
-                  " --timeout 5s --json")
+    giver = start(f"stream sim: pattern=ramp rate=50M zmq:tcp://127.0.0.1:{port} bind=off hwm=2 index=on --samples 20M "
+                  "--block-size 16Ki --timeout 5s --json")
     assert sub.poll(1000 * DEADLINE)
     time.sleep(0.3)
     messages, = all_of(sub, until=giver)

@@ -36,7 +36,7 @@ def test_only_subscribers_with_a_known_key_receive_samples(start, peer, keys, tm
         socket.rcvhwm = 0
         socket.subscribe(b"")
         socket.connect(f"ipc://{tmp_path}/s")
-    giver = start(f"stream sim: rate=1M zmq:ipc://{tmp_path}/s wait=on curve_key={keys}/server.key_secret"
+    giver = start(f"stream sim: pattern=ramp rate=1M zmq:ipc://{tmp_path}/s wait=on curve_key={keys}/server.key_secret"
                   f" curve_clients={keys}/friends --samples 1M --json --timeout 50s")
     heard, *others = all_of(friend, stranger, plain, until=giver)
     summary = summary_of(giver)

@@ -15,7 +15,7 @@ from counts import FLOWGRAPH_LOCKS, FLOWGRAPH_RESTARTS
 from gnuradio import blocks, gr, iio_stream
 from waiting import until
 
-LIVE = "sim:?rate=1M"
+LIVE = "sim:?pattern=ramp&rate=1M"
 
 
 def flowgraph(source, item=8):

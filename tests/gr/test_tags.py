@@ -12,7 +12,7 @@ from gnuradio import blocks, gr, iio_stream, pdu
 from waiting import until
 
 RATE = 1_000_000
-DROP = f"sim:?rate={RATE}&drop_at=12345&drop=100"
+DROP = f"sim:?pattern=ramp&rate={RATE}&drop_at=12345&drop=100"
 COUNT = 40_000
 
 
@@ -29,7 +29,7 @@ def is_loss(loss, lost):
 
 def test_time_and_rate_are_tagged_once_at_the_start():
     before = time.time()
-    made = Received(f"sim:?rate={RATE}", samples=COUNT)
+    made = Received(f"sim:?pattern=ramp&rate={RATE}", samples=COUNT)
     assert [(offset, key) for offset, key, _ in made.tags] == [(0, "rx_rate"), (0, "rx_time")]
     assert made.tagged("rx_rate") == [(0, 1e6)]
     assert before - 1 < seconds(made.tagged("rx_time")[0][1]) < time.time()
@@ -149,7 +149,7 @@ def test_packets_become_messages():
 
 def test_statistics_arrive_at_their_interval_and_at_the_end():
     top = gr.top_block()
-    source = iio_stream.source(f"sim:?rate={RATE}&drop_at=5000&drop=10", stats_interval=0.05)
+    source = iio_stream.source(f"sim:?pattern=ramp&rate={RATE}&drop_at=5000&drop=10", stats_interval=0.05)
     top.connect(source, blocks.null_sink(8))
     heard = Heard(top, source, "stats")
     top.start()
@@ -189,7 +189,7 @@ def command(words):
     (command({"gain": np.array([1.0, 2.0])}), "not a number or text")])
 def test_a_command_that_fails_is_answered_with_an_error(message, complaint):
     top = gr.top_block()
-    source = iio_stream.source(f"sim:?rate={RATE}")
+    source = iio_stream.source(f"sim:?pattern=ramp&rate={RATE}")
     top.connect(source, blocks.null_sink(8))
     heard = Heard(top, source)
     top.start()

@@ -48,7 +48,7 @@ def test_gnu_radio_receives_samples_from_zmq_with_an_index(tmp_path):
     head, sink = blocks.head(4, COUNT), blocks.vector_sink_s(2)
     top.connect(source, head, sink)
     top.start()
-    sender = subprocess.Popen([COMMAND, "stream", "sim:", "rate=2M", f"zmq:{address}", "index=on", "wait=on",
+    sender = subprocess.Popen([COMMAND, "stream", "sim:", "pattern=ramp", "rate=2M", f"zmq:{address}", "index=on", "wait=on",
                                "on-full=block", "--samples", str(COUNT), "--json"],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert finished(sender)["samples"] == COUNT

@@ -36,7 +36,7 @@ def test_the_program_is_small_and_needs_no_library(program):
 
 
 def test_the_program_records_the_samples_of_the_simulator(program, tmp_path):
-    summary = json.loads(call(program, "record", "sim:?rate=1M", tmp_path / "a.sigmf-meta", "--samples", "100000",
+    summary = json.loads(call(program, "record", "sim:?pattern=ramp&rate=1M", tmp_path / "a.sigmf-meta", "--samples", "100000",
                               "--json"))
     assert (summary["samples"], summary["gaps"]["certain"], summary["gaps"]["possible"]) == (100_000, 0, 0)
     data = (tmp_path / "a.sigmf-data").read_bytes()
@@ -45,7 +45,7 @@ def test_the_program_records_the_samples_of_the_simulator(program, tmp_path):
 
 
 def test_the_program_streams_and_benchmarks(program, tmp_path):
-    call(program, "stream", "sim:?rate=1M", f"file:{tmp_path / 'b.ci16'}", "--samples", "100000")
+    call(program, "stream", "sim:?pattern=ramp&rate=1M", f"file:{tmp_path / 'b.ci16'}", "--samples", "100000")
     assert (tmp_path / "b.ci16").stat().st_size == 400_000
     assert "sim:" in call(program, "bench", "sim:", "null:", "--duration", "200ms")
 

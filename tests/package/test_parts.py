@@ -104,6 +104,6 @@ def test_the_hash_of_a_recording_equals_that_of_python(command, tmp_path, sample
 
 
 def test_a_recording_is_made_and_played(command, tmp_path):
-    command("record sim: rate=1M a.sigmf-meta --samples 100k --quiet")
+    command("record sim: pattern=ramp rate=1M a.sigmf-meta --samples 100k --quiet")
     command("stream a.sigmf-meta verify:ramp --quiet")
     assert (tmp_path / "a.sigmf-data").stat().st_size == 400_000

@@ -197,7 +197,8 @@ def test_the_error_that_ends_a_stream_is_raised(tmp_path):
 def test_a_session_starts_several_together(tmp_path):
     with ios.Session() as session:
         first = session.add("sim:?rate=1M", tmp_path / "a.ci16", samples=20_000)
-        second = session.add(ios.uri("sim:", rate="1M"), ["null:", "verify:ramp"], samples=10_000)
+        second = session.add(ios.uri("sim:", pattern="ramp", rate="1M"), ["null:", "verify:ramp"],
+                             samples=10_000)
         session.prepare()
         assert first.format.name == "ci16_le" and first.route[0].mechanism == "generated"
         session.start()
@@ -232,7 +233,7 @@ import os, signal, threading
 import iio_stream as ios
 threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 try:
-    ios.record("sim:", "a.sigmf-meta", rate="1M")
+    ios.record("sim:", "a.sigmf-meta", pattern="ramp", rate="1M")
 except KeyboardInterrupt:
     found = ios.verify("a.sigmf-meta", pattern="ramp")
     print(found.ok, found.samples > 0, found.needs_recover)

@@ -80,7 +80,8 @@ except ios.Interrupted as interrupted:
 
 def test_streams_are_asynchronous_context_managers(tmp_path):
     async def through():
-        async with ios.source("sim:", rate="1M", samples=50_000) as rx, ios.sink(tmp_path / "a.ci16") as tx:
+        async with ios.source("sim:", pattern="ramp", rate="1M", samples=50_000) as rx, \
+                ios.sink(tmp_path / "a.ci16") as tx:
             async for block in rx:
                 tx.write(block)
         assert rx.closed and tx.closed and tx.summary.stats.samples == 50_000

@@ -279,7 +279,7 @@ def test_the_interpreter_ends_with_open_streams(python, how):
     python(f"""
 import gc, sys
 import iio_stream as ios
-rx = ios.source("sim:", rate="1M")
+rx = ios.source("sim:", pattern="ramp", rate="1M")
 block = next(rx)
 view = block.array
 {how}
@@ -290,7 +290,7 @@ def test_a_forked_child_cannot_use_the_stream_of_its_parent(python):
     assert python("""
 import os, sys
 import iio_stream as ios
-rx = ios.source("sim:", rate="1M", samples=100_000)
+rx = ios.source("sim:", pattern="ramp", rate="1M", samples=100_000)
 first = next(rx)
 view = first.array
 child = os.fork()
@@ -311,7 +311,7 @@ def test_a_fork_inside_a_with_block_does_not_close_the_stream_of_the_parent(pyth
     assert python("""
 import os
 import iio_stream as ios
-with ios.source("sim:", rate="1M", samples=100_000) as rx:
+with ios.source("sim:", pattern="ramp", rate="1M", samples=100_000) as rx:
     count = len(next(rx))
     child = os.fork()
     if child == 0:

@@ -12,7 +12,8 @@ import iio_stream as ios
 
 
 def record(path, samples=40_000, **options):
-    return ios.record("sim:", path, samples=samples, **{"rate": "100M", "block_size": 4096, **options})
+    options = {"pattern": "ramp", "rate": "100M", "block_size": 4096, **options}
+    return ios.record("sim:", path, samples=samples, **options)
 
 
 def test_a_recording_is_an_array_that_maps_the_file(tmp_path):

@@ -77,7 +77,7 @@ def test_a_partial_block_has_the_time_of_its_own_last_sample(on_gap, ends):
 
 
 def test_a_read_that_times_out_loses_no_sample():
-    with ios.source("sim:", rate="100k", block_size=4096, blocks=8, samples=20_000) as rx:
+    with ios.source("sim:", pattern="ramp", rate="100k", block_size=4096, blocks=8, samples=20_000) as rx:
         got = [rx.read(1 << 20, timeout="30ms").array for _ in range(3)]
         got.append(rx.read(1 << 20).array)
     assert np.concatenate(got).tobytes() == ramp(0, 80_000)

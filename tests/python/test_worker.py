@@ -15,7 +15,7 @@ SLOW = {"rate": 1000, "block_size": 400_000, "timeout": "1h"}  # one block takes
 
 def test_async_for_gives_each_block():
     async def read():
-        with ios.source("sim:", rate="1M", samples=100_000, block_size=40_000) as rx:
+        with ios.source("sim:", pattern="ramp", rate="1M", samples=100_000, block_size=40_000) as rx:
             return b"".join([block.array.tobytes() async for block in rx])
 
     assert asyncio.run(read()) == ramp(0, 400_000)

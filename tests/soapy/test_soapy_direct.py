@@ -87,7 +87,7 @@ def test_a_buffer_is_a_block_and_keeps_its_samples_until_it_is_released(opened):
 
 
 def test_a_block_with_a_loss_is_delivered_in_two_parts(opened):
-    device = opened("driver=iiostream,uri=sim:?rate=4M,drop_at=1500,drop=100")
+    device = opened("driver=iiostream,uri=sim:?pattern=ramp&rate=4M,drop_at=1500,drop=100")
     stream = set_up(device, arguments="bufflen=1024")
     C.SoapySDRDevice_activateStream(device, stream, 0, 0, 0)
     parts = []
@@ -113,7 +113,7 @@ def test_a_program_that_keeps_every_buffer_gets_an_error(opened):
 
 
 def test_deactivating_does_not_wait_for_a_read_of_another_thread(opened):
-    device = opened("driver=iiostream,uri=sim:?rate=1M,stall_at=0,stall_for=20s")
+    device = opened("driver=iiostream,uri=sim:?pattern=ramp&rate=1M,stall_at=0,stall_for=20s")
     stream = set_up(device)
     C.SoapySDRDevice_activateStream(device, stream, 0, 0, 0)
     codes = []
@@ -130,7 +130,7 @@ def test_deactivating_does_not_wait_for_a_read_of_another_thread(opened):
 
 def test_a_stream_can_be_stopped_and_started_while_another_thread_reads(opened):
     """SoapyRemote's server does this."""
-    device = opened("driver=iiostream,uri=sim:?rate=4M")
+    device = opened("driver=iiostream,uri=sim:?pattern=ramp&rate=4M")
     stream = set_up(device, arguments="bufflen=1024")
     codes, done = set(), threading.Event()
 

@@ -54,7 +54,7 @@ def test_a_real_converter_can_be_read_as_complex_samples():
 
 
 def test_a_loss_is_reported_as_one_overflow_and_logged():
-    with radio(uri="sim:?rate=1M", drop_at="100k", drop="1000") as device, logged() as log:
+    with radio(uri="sim:?pattern=ramp&rate=1M", drop_at="100k", drop="1000") as device, logged() as log:
         with Receiver(device) as stream:
             assert np.array_equal(stream.take(100_000), ramp(0, 100_000))
             result, _ = stream.read()
@@ -65,7 +65,7 @@ def test_a_loss_is_reported_as_one_overflow_and_logged():
 
 
 def test_times_advance_with_the_samples_and_include_lost_ones():
-    with radio(uri="sim:?rate=1M", drop_at="50k", drop="1000") as device, Receiver(device) as stream:
+    with radio(uri="sim:?pattern=ramp&rate=1M", drop_at="50k", drop="1000") as device, Receiver(device) as stream:
         begun = device.getHardwareTime()
         expected = None
         for _ in range(20):
@@ -80,7 +80,7 @@ def test_times_advance_with_the_samples_and_include_lost_ones():
 
 
 def test_a_stream_can_begin_at_a_given_time():
-    with radio(uri="sim:?rate=1M") as device, Receiver(device, activate=False) as stream:
+    with radio(uri="sim:?pattern=ramp&rate=1M") as device, Receiver(device, activate=False) as stream:
         at = device.getHardwareTime() + 50_000_000
         assert device.activateStream(stream.stream, SOAPY_SDR_HAS_TIME, at) == 0
         result, _ = stream.read()
@@ -92,7 +92,7 @@ def test_a_stream_can_begin_at_a_given_time():
 
 
 def test_a_stream_can_end_at_a_time_or_after_a_number_of_samples():
-    with radio(uri="sim:?rate=1M") as device, Receiver(device, activate=False) as stream:
+    with radio(uri="sim:?pattern=ramp&rate=1M") as device, Receiver(device, activate=False) as stream:
         assert device.activateStream(stream.stream, 0, 0, 30_000) == 0
         assert len(stream.take(29_999)) == 2 * 29_999
         result, _ = stream.read()
@@ -118,7 +118,7 @@ def test_reading_an_inactive_stream_times_out():
 
 
 def test_unplugging_the_device_is_an_error_and_logged_once():
-    with radio(uri="sim:?rate=4M", unplug_at="100k") as device, logged() as log, Receiver(device) as stream:
+    with radio(uri="sim:?pattern=ramp&rate=4M", unplug_at="100k") as device, logged() as log, Receiver(device) as stream:
         while (result := stream.read()[0]).ret > 0:
             pass
         assert result.ret == SOAPY_SDR_STREAM_ERROR
@@ -127,7 +127,7 @@ def test_unplugging_the_device_is_an_error_and_logged_once():
 
 
 def test_a_new_rate_takes_effect_while_the_stream_is_active():
-    with radio(uri="sim:?rate=1M") as device, Receiver(device) as stream:
+    with radio(uri="sim:?pattern=ramp&rate=1M") as device, Receiver(device) as stream:
         stream.take(10_000)
         device.setSampleRate(RX, 0, 4e6)
         assert device.getSampleRate(RX, 0) == 4e6

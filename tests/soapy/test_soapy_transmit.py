@@ -76,7 +76,7 @@ def test_a_sink_that_fails_is_an_error(tmp_path):
 
 def test_both_directions_can_stream_at_the_same_time(tmp_path):
     """The program sends the samples that it receives."""
-    with radio(uri="sim:?rate=2M", tx=f"{tmp_path}/sent.ci16") as device:
+    with radio(uri="sim:?pattern=ramp&rate=2M", tx=f"{tmp_path}/sent.ci16") as device:
         with Receiver(device) as source, Transmitter(device) as sink:
             for _ in range(20):
                 assert sink.put(source.take(10_000)) == 10_000

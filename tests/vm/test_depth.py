@@ -34,7 +34,7 @@ def writes_in_flight(disk, *options):
     device = command("findmnt", "-no", "MAJ:MIN", disk.folder)
     counter = pathlib.Path(f"/sys/dev/block/{device}/inflight")
     file = disk.folder / "a.ci16"
-    process = start("record", "sim:", "rate=1M", file, *options, "--block-size", "64Ki", "--blocks", "32", "--json",
+    process = start("record", "sim:", "pattern=ramp", "rate=1M", file, *options, "--block-size", "64Ki", "--blocks", "32", "--json",
                     "--timeout", "60s")
     try:
         until(file.exists, "the file", 20)

@@ -83,7 +83,7 @@ def test_read_is_not_used_if_the_kernel_has_no_memory_for_a_block():
     """Another stream might hold all of the memory. With `broken`, read() and write() panic the guest."""
     CMA.write_text("100")
     for words in (f"record iio:{ADC} {DISK}/none.ci16 --samples 1000", f"stream iio:{ADC} null: --samples 1000",
-                  f"stream sim: rate=1M channels=4 iio:{DAC} --samples 1000"):
+                  f"stream sim: pattern=ramp rate=1M channels=4 iio:{DAC} --samples 1000"):
         error = run(words, status=3).err
         assert "memory" in error and "read()" not in error, error
     assert not (DISK / "none.ci16").exists()

@@ -98,7 +98,7 @@ def test_an_oscillator_that_an_option_powers_up_is_powered_down_at_the_end():
 
 def test_rate_auto_applies_the_options_later(tmp_path):
     recording = tmp_path / "a.sigmf-meta"
-    run("record sim: rate=1M", recording, "--samples 65536")
+    run("record sim: pattern=ramp rate=1M", recording, "--samples 65536")
     run("play", recording, f"iio:{DAC} {POWER_UP}")  # rate=auto
     assert state() == DOWN
 

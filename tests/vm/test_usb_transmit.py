@@ -165,7 +165,7 @@ def test_one_direction_does_not_wait_for_the_other(first):
     assert away["ended"] == "signal" and taken["ended"] == "eof" and taken["bytes"] == 4 * MI
 
 
-@pytest.mark.parametrize("more", ["", "--and sim: rate=1k " + FFS])
+@pytest.mark.parametrize("more", ["", "--and sim: pattern=ramp rate=1k " + FFS])
 def test_the_boards_command_line_can_limit_how_much_it_receives(more):
     with gadget():
         process = start("stream", TAKES, "null:", more, "--bytes 4Mi --json")

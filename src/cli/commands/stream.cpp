@@ -23,7 +23,7 @@ PipelineConfig pipeline(const std::vector<std::string>& words, const StreamOptio
 int stream_command(std::vector<std::string> arguments)
 {
     Parser parser("stream", "Moves samples from a source to its sinks until told to stop.",
-                  "iio-stream stream sim: rate=1M verify:ramp --duration 2s");
+                  "iio-stream stream sim: pattern=ramp rate=1M verify:ramp --duration 2s");
     StreamOptions options;
     options.add_to(parser.app(), "SOURCE [KEY=VALUE]… SINK [KEY=VALUE]… [SINK…]");
     bool and_flag = false;

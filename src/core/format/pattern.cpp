@@ -16,16 +16,7 @@ namespace iio_stream::detail {
 
 namespace {
 
-const std::vector<std::string> kNames{"ramp", "lanes", "stamp", "tone", "noise"};
-
-// Vigna, "splitmix64" (public domain algorithm): a hash of a counter, good enough for noise.
-std::uint64_t mix(std::uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    return x ^ (x >> 31);
-}
+const std::vector<std::string> kNames{"ramp", "lanes", "stamp", "tone", "noise", "radio"};
 
 // Stores a number in [-1, 1) as a channel's value.
 void store_scaled(const ScanType& type, double value, std::byte* at)
@@ -42,6 +33,12 @@ void store_scaled(const ScanType& type, double value, std::byte* at)
     if (type.number == ScanType::Number::unsigned_integer) // offset binary: 0 V is half scale
         level += std::uint64_t{1} << (type.bits - 1);
     store_value(type, level, at);
+}
+
+bool is_native_16(const ScanType& type)
+{
+    return type.number == ScanType::Number::signed_integer && type.bits == 16 &&
+           type.storage_bits == 16 && type.big_endian == (std::endian::native == std::endian::big);
 }
 
 } // namespace
@@ -64,10 +61,13 @@ Generator::Generator(Pattern pattern, const Format& format, double frequency, st
                 fail_usage("pattern=lanes needs integers of more than " +
                            std::to_string(kLaneBits) + " bits, channel " + channel.id + " is " +
                            channel.type.text());
-    if (pattern == Pattern::tone && format.sample_rate > 0) {
-        const double turns = frequency / format.sample_rate;
-        const double fraction = turns - std::floor(turns);
-        phase_step_ = static_cast<std::uint64_t>(std::ldexp(fraction, 64));
+    if (pattern == Pattern::tone && format.sample_rate > 0)
+        phase_step_ = phase_step(frequency / format.sample_rate);
+    if (pattern == Pattern::radio) {
+        const bool paced = format.sample_rate > 0;
+        const double second = paced ? std::max(format.sample_rate, 1.0) : 1e6;
+        radio_.emplace(paced ? frequency / format.sample_rate : 0.1,
+                       static_cast<std::uint64_t>(std::llround(second)), seed);
     }
 }
 
@@ -84,6 +84,8 @@ void Generator::fill(std::span<std::byte> out, std::uint64_t first_sample) const
         return fill_tone(out, first_sample);
     case Pattern::noise:
         return fill_noise(out, first_sample);
+    case Pattern::radio:
+        return fill_radio(out, first_sample);
     }
 }
 
@@ -126,11 +128,8 @@ void Generator::fill_tone(std::span<std::byte> out, std::uint64_t sample) const 
     std::byte* at = out.data();
     std::complex<double> now;
     for (std::size_t i = 0; i < count; ++i, at += format_.sample_bytes, now *= turn) {
-        if (i % kRun == 0) {
-            const std::uint64_t phase = phase_step_ * (sample + i); // wraps: whole turns cancel
-            const double turns = std::ldexp(static_cast<double>(phase), -64);
-            now = std::polar(kAmplitude, 2 * std::numbers::pi * turns);
-        }
+        if (i % kRun == 0)
+            now = std::polar(kAmplitude, tone_angle(phase_step_, sample + i));
         for (const Channel& channel : format_.channels)
             store_scaled(channel.type,
                          channel.component == Component::quadrature ? now.imag() : now.real(),
@@ -151,6 +150,36 @@ void Generator::fill_noise(std::span<std::byte> out, std::uint64_t sample) const
                 sum += static_cast<double>(bits >> part * 16 & 0xffff) / 65536.0 - 0.5;
             store_scaled(channel.type, sum / 4, at + channel.offset);
         }
+}
+
+void Generator::fill_radio(std::span<std::byte> out, std::uint64_t sample) const noexcept
+{
+    std::complex<float> values[RadioSignal::kRun];
+    const std::size_t count = out.size() / format_.sample_bytes;
+    for (std::size_t done = 0; done < count; done += RadioSignal::kRun) {
+        const std::span run(values, std::min(count - done, RadioSignal::kRun));
+        std::byte* const first = out.data() + done * format_.sample_bytes;
+        for (std::size_t index = 0; index < format_.channels.size(); ++index) {
+            const Channel& channel = format_.channels[index];
+            // The quadrature part follows the in-phase part of the same pair.
+            if (index == 0 || channel.component != Component::quadrature)
+                radio_->fill(run, sample + done, static_cast<unsigned>(index));
+            std::byte* at = first + channel.offset;
+            const bool imaginary = channel.component == Component::quadrature;
+            if (is_native_16(channel.type))
+                for (const std::complex<float>& value : run) {
+                    const float level = (imaginary ? value.imag() : value.real()) * 32768;
+                    const auto stored = static_cast<std::int16_t>(std::lrintf(level));
+                    std::memcpy(at, &stored, sizeof stored);
+                    at += format_.sample_bytes;
+                }
+            else
+                for (const std::complex<float>& value : run) {
+                    store_scaled(channel.type, imaginary ? value.imag() : value.real(), at);
+                    at += format_.sample_bytes;
+                }
+        }
+    }
 }
 
 } // namespace iio_stream::detail

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "core/format/radio_signal.hpp"
 #include "iio_stream/format.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -17,7 +19,8 @@ namespace iio_stream::detail {
 /// stamp: a word of the ramp at each multiple of 4 KiB; the memory in between is left untouched
 /// tone:  a complex tone in each I/Q pair (its real part in a real channel), -6 dBFS
 /// noise: repeatable, about -17 dBFS rms
-enum class Pattern { ramp, lanes, stamp, tone, noise };
+/// radio: a RadioSignal in each I/Q pair (its real part in a real channel)
+enum class Pattern { ramp, lanes, stamp, tone, noise, radio };
 
 Pattern parse_pattern(std::string_view option, std::string_view text);
 
@@ -53,11 +56,13 @@ private:
     void fill_lanes(std::span<std::byte> out, std::uint64_t sample) const noexcept;
     void fill_tone(std::span<std::byte> out, std::uint64_t sample) const noexcept;
     void fill_noise(std::span<std::byte> out, std::uint64_t sample) const noexcept;
+    void fill_radio(std::span<std::byte> out, std::uint64_t sample) const noexcept;
 
     Pattern pattern_;
     Format format_;
     std::uint64_t phase_step_; ///< turns per sample, times 2^64
     std::uint64_t seed_;
+    std::optional<RadioSignal> radio_; ///< of pattern=radio
 };
 
 /// Fills `out` with the bytes of the ramp from byte `position` on.

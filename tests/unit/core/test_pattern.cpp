@@ -238,4 +238,107 @@ TEST(Pattern, NoiseIsReproducibleFromItsSeedAndHasTheRequestedLevel)
                 0.03); // the channels are uncorrelated
 }
 
+// Complex samples of the first pair, relative to full scale.
+std::vector<std::complex<double>> pair_of(const Format& format, const std::vector<std::byte>& bytes)
+{
+    std::vector<std::complex<double>> values;
+    for (std::size_t at = 0; at < bytes.size(); at += format.sample_bytes) {
+        const auto part = [&](std::size_t channel) {
+            const Channel& c = format.channels[channel];
+            return static_cast<double>(integer_of(c.type, &bytes[at + c.offset])) /
+                   std::ldexp(1.0, static_cast<int>(c.type.bits) - 1);
+        };
+        values.emplace_back(part(0), part(1));
+    }
+    return values;
+}
+
+// The amplitude of a frequency, in turns per sample.
+double amplitude(std::span<const std::complex<double>> values, double turns)
+{
+    std::complex<double> sum;
+    for (std::size_t i = 0; i < values.size(); ++i)
+        sum += values[i] * std::polar(1.0, -2 * std::numbers::pi * turns * static_cast<double>(i));
+    return std::abs(sum) / static_cast<double>(values.size());
+}
+
+double decibels(double amplitude)
+{
+    return 20 * std::log10(amplitude);
+}
+
+TEST(Pattern, RadioHasAToneACarrierAndNoiseAtTheirLevels)
+{
+    Format format = Format::parse("ci16_le");
+    format.sample_rate = 1e6;
+    const auto values = pair_of(format, generate(Pattern::radio, format, 200'000, 65'536, 100e3));
+    EXPECT_NEAR(decibels(amplitude(values, 0.1)), -20, 0.1);
+    // A Hann window, which passes 3/8 of the power, keeps the tone out of the other bins.
+    const double bin = 1.0 / 4096;
+    std::vector<std::complex<double>> windowed(values.begin(), values.begin() + 4096);
+    for (std::size_t i = 0; i < windowed.size(); ++i)
+        windowed[i] *= std::pow(std::sin(std::numbers::pi * static_cast<double>(i) * bin), 2);
+    const auto power = [&](double from, double to) {
+        double sum = 0;
+        for (double turns = from; turns < to; turns += bin)
+            sum += std::pow(amplitude(windowed, turns), 2);
+        return sum * 8 / 3;
+    };
+    // The carrier is 1.35 / 16 of the rate wide.
+    const double carrier = power(-3.0 / 16 - 0.043, -3.0 / 16 + 0.043);
+    EXPECT_NEAR(10 * std::log10(carrier), -26, 0.5);
+    // Noise is measured where nothing else is, and scaled to the whole band.
+    const double noise = power(0.2, 0.24) / 0.04;
+    EXPECT_NEAR(10 * std::log10(noise), -50, 1.5);
+}
+
+TEST(Pattern, RadioHasABurstInTheFirstTenthOfEachSecond)
+{
+    Format format = Format::parse("ci16_le");
+    format.sample_rate = 1e6;
+    for (const std::uint64_t second : {0, 1, 7}) {
+        const auto at = [&](std::uint64_t sample) {
+            const std::uint64_t first = second * 1'000'000 + sample;
+            return pair_of(format, generate(Pattern::radio, format, first, 256, 100e3));
+        };
+        EXPECT_NEAR(decibels(amplitude(at(50'000 - 128), 5.0 / 16)), -14, 0.5) << second;
+        EXPECT_LT(decibels(amplitude(at(150'000), 5.0 / 16)), -50) << second;
+        EXPECT_LT(decibels(amplitude(at(950'000), 5.0 / 16)), -50) << second;
+    }
+}
+
+TEST(Pattern, RadioDependsOnTheSampleIndexAndNotOnTheBlock)
+{
+    Format format = Format::parse("ci16_le");
+    format.sample_rate = 1e6;
+    const auto whole = pair_of(format, generate(Pattern::radio, format, 999'000, 3000, -77e3));
+    const auto part = pair_of(format, generate(Pattern::radio, format, 999'777, 1000, -77e3));
+    for (std::size_t i = 0; i < part.size(); ++i)
+        ASSERT_LE(std::abs(part[i] - whole[777 + i]), 1.5 / 32768) << i; // rounding of the tone
+}
+
+TEST(Pattern, RadioIsTheSameInEveryScanTypeAndDiffersBetweenPairs)
+{
+    Format wide = Format::parse("ci16_le");
+    wide.sample_rate = 1e6;
+    const auto wanted = pair_of(wide, generate(Pattern::radio, wide, 40'000, 500, 1e3));
+    for (const char* name : {"ci8", "ci16_be", "ci32_le"}) {
+        Format format = Format::parse(name);
+        format.sample_rate = 1e6;
+        const auto values = pair_of(format, generate(Pattern::radio, format, 40'000, 500, 1e3));
+        const double step = std::ldexp(1.0, 1 - static_cast<int>(format.channels[0].type.bits));
+        for (std::size_t i = 0; i < values.size(); ++i)
+            ASSERT_LE(std::abs(values[i] - wanted[i]), std::max(step, 1.0 / 32768)) << name << i;
+    }
+    Format two = Format::parse("le:s16/16,le:s16/16,le:s16/16,le:s16/16");
+    two.sample_rate = 1e6;
+    for (std::size_t i = 0; i < 4; ++i)
+        two.channels[i].component = i % 2 == 0 ? Component::in_phase : Component::quadrature;
+    const auto bytes = generate(Pattern::radio, two, 0, 100, 1e3);
+    std::size_t same = 0;
+    for (std::size_t i = 0; i < 100; ++i)
+        same += std::equal(&bytes[i * 8], &bytes[i * 8 + 4], &bytes[i * 8 + 4]) ? 1 : 0;
+    EXPECT_LT(same, 10U);
+}
+
 } // namespace

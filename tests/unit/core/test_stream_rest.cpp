@@ -238,7 +238,7 @@ TEST(FillDeadline, TheDeadlineIsLaterThanTheTimeOfABlockButAtMostASecond)
 TEST(SimRest, AStopDeliversTheSamplesGeneratedSoFar)
 {
     const SinkAt sink = fake_sink();
-    PipelineConfig slow = config_of("sim:?rate=10k", {sink.uri});
+    PipelineConfig slow = config_of("sim:?pattern=ramp&rate=10k", {sink.uri});
     slow.block_size = 4 << 20;
     Session session;
     session.add(slow);

@@ -79,7 +79,8 @@ TEST(Sim, EveryFormatCarriesItsPatternsIntact)
 TEST(Sim, TheRateFollowsTheClock)
 {
     const auto start = std::chrono::steady_clock::now();
-    const PipelineConfig config = spacious(config_of("sim:?rate=1M", {"null:"}), 100'000);
+    const PipelineConfig config =
+        spacious(config_of("sim:?pattern=ramp&rate=1M", {"null:"}), 100'000);
     EXPECT_EQ(run(config).stats.gaps.certain, 0u);
     const auto took = std::chrono::steady_clock::now() - start;
     EXPECT_GE(took, 100ms);
@@ -120,7 +121,7 @@ TEST(Sim, ADropInLanesIsFoundAtItsReportedPlace)
 
 TEST(Sim, AStallLosesTheSamplesProducedDuringIt)
 {
-    const Observed o = observe("sim:?rate=100k&stall_at=2000&stall_for=30ms", 10'000);
+    const Observed o = observe("sim:?pattern=ramp&rate=100k&stall_at=2000&stall_for=30ms", 10'000);
     EXPECT_EQ(o.summary.ended, "samples");
     ASSERT_EQ(o.told.size(), 1u);
     EXPECT_EQ(o.told[0].offset_min, 2000u);
@@ -139,8 +140,8 @@ TEST(Sim, AStallWithoutARateIsAPauseAndLosesNothing)
 
 TEST(Sim, TwoFaultsInOneBlockBothHappen)
 {
-    const Observed o =
-        observe("sim:?rate=100k&drop_at=2100&drop=10&stall_at=2200&stall_for=10ms", 10'000);
+    const Observed o = observe(
+        "sim:?pattern=ramp&rate=100k&drop_at=2100&drop=10&stall_at=2200&stall_for=10ms", 10'000);
     EXPECT_EQ(o.verify["gaps"], 2) << o.verify;
     EXPECT_EQ(o.verify["lost"], 1'010);
     EXPECT_EQ(o.verify["unreported"], 0);
@@ -154,7 +155,7 @@ TEST(Sim, AStarvedQueueLosesExactlyTheReportedSamples)
         if (filled.sequence() >= 5 && !std::exchange(slept, true))
             (void)::poll(nullptr, 0, 60); // eight blocks last 8 ms
     };
-    const Observed o = observe("sim:?rate=1M", 100'000, script);
+    const Observed o = observe("sim:?pattern=ramp&rate=1M", 100'000, script);
     EXPECT_EQ(o.summary.ended, "samples") << o.verify;
     std::uint64_t told = 0;
     for (const Gap& gap : o.told) {
@@ -213,7 +214,7 @@ TEST(Sim, FaultsAreRepeatedInTheNextStream)
 TEST(Sim, BlocksHaveTheTimeOfTheirLastSample)
 {
     const SinkAt sink = fake_sink();
-    run(spacious(config_of("sim:?rate=1M", {sink.uri}), 20'480));
+    run(spacious(config_of("sim:?pattern=ramp&rate=1M", {sink.uri}), 20'480));
     ASSERT_EQ(sink.log->infos.size(), 20u);
     for (std::size_t i = 1; i < 20; ++i)
         EXPECT_NEAR(
