@@ -26,6 +26,7 @@ int record_command(std::vector<std::string> arguments);
 int play_command(std::vector<std::string> arguments);
 int bench_command(std::vector<std::string> arguments);
 int bench_io_command(std::vector<std::string> arguments);
+int view_command(std::vector<std::string> arguments);
 int verify_command(std::vector<std::string> arguments);
 int recover_command(std::vector<std::string> arguments);
 int info_command(std::vector<std::string> arguments);

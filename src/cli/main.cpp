@@ -29,6 +29,8 @@ constexpr std::array kCommands{
     cli::Command{"bench", "measure how fast samples move", &cli::bench_command},
     cli::Command{"bench-io", "measure file I/O from each kind of memory, by each method",
                  &cli::bench_io_command},
+    cli::Command{"view", "show a recording or a live source as spectrum and waterfall",
+                 &cli::view_command},
     cli::Command{"verify", "check a recording", &cli::verify_command},
     cli::Command{"recover", "repair a recording after a crash or power cut", &cli::recover_command},
     cli::Command{"archive", "upload recordings to S3-compatible object storage",

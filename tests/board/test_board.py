@@ -41,7 +41,7 @@ say verify; iio-stream verify --pattern ramp a.sigmf-meta --json
 say doctor; iio-stream doctor --json
 say usb; iio-stream record usb: b.sigmf-meta --bytes 8Mi --json
 say usb_verify; iio-stream verify --pattern ramp b.sigmf-meta --json
-say picture; python3 -B -m iio_stream.view a.sigmf-meta -o a.png && base64 -w0 a.png
+say picture; PYTHONDONTWRITEBYTECODE=1 iio-stream view a.sigmf-meta -o a.png >/dev/null && base64 -w0 a.png
 say journal; journalctl -b -p warning -o cat --no-pager
 say end
 """

@@ -8,7 +8,8 @@ import pytest
 
 from conftest import BUILD, COMMAND, DEADLINE, REPOSITORY
 
-NEEDS_MORE = {"attr", "run"}  # these need hardware, see tests/vm/test_help.py
+# attr and run need hardware (tests/vm/test_help.py), and view needs a terminal (test_view.py).
+NEEDS_MORE = {"attr", "run", "view"}
 
 
 def commands():

@@ -31,7 +31,7 @@ PACKAGE = tuple(f"python/test_{name}.py" for name in (
 
 # Packages for build/venv: third-party readers of our recordings, programs that use libiio, checkers of our
 # Python, the dependencies of iio_stream.view, .archive and .events, and an S3 server.
-PYPI = ("sigmf", "mypy", "ruff", "matplotlib", "rich", "prometheus-client", "dask[array,distributed]",
+PYPI = ("sigmf", "mypy", "ruff", "matplotlib", "prometheus-client", "dask[array,distributed]",
         "fsspec", "s3fs", "moto[server]", "nats-py[nkeys]")
 
 VERSIONS = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14")  # the versions of Python that the package supports

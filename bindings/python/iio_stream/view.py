@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Draws pictures of samples: spectrum, waterfall and constellation of a recording or of a live source.
-
-    python -m iio_stream.view capture.sigmf-meta -o capture.png
-    python -m iio_stream.view iio:cf-ad9361-lpc frequency=2.4G --duration 200ms -o air.png
-    python -m iio_stream.view sim: pattern=tone rate=1M --live
+The command `iio-stream view` runs this module for PNG files and windows.
 
 >>> seen = look("sim:", pattern="tone", rate="1M", frequency=125_000, duration="20ms")
 >>> "{:.0f} Hz, {:.2f} dBFS".format(*seen.peak)
@@ -54,23 +51,22 @@ def look(endpoint: Endpoint, /, *, channel: str | None = None, bins: int = 1024,
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Runs the command and returns its exit status."""
+    """Draws the picture for `iio-stream view`, and returns the exit status."""
     parser = Parser(
-        prog="python -m iio_stream.view", description="Spectrum, waterfall and constellation of samples.")
+        prog="iio-stream view", description="Spectrum, waterfall and constellation of samples.")
     parser.add_argument("source", help="a recording, or an endpoint such as iio:DEVICE, sim:, zmq:ADDRESS")
     parser.add_argument("options", nargs="*", metavar="KEY=VALUE",
                         help="options of the source: format=ci16_le")
     parser.add_argument("-o", "--output", metavar="FILE.png", help="file for the picture")
-    parser.add_argument("--live", action="store_true",
-                        help="show the spectrum in this terminal, until Ctrl-C")
+    parser.add_argument("--window", action="store_true", help="show the picture in a window")
     parser.add_argument("--samples", help="number of samples to show (64k)")
     parser.add_argument("--duration", help="time to show (200ms); default for a live source: 1s")
     parser.add_argument("--channel", help="a channel of an I/Q pair, or a real one (default: the first)")
     parser.add_argument("--bins", type=int, help="points of a spectrum (1024)")
     parser.add_argument("--centre", "--center", help="frequency at 0 Hz of the samples (2.4G)")
     told = parser.parse_args(words)
-    if told.live == (told.output is not None):
-        parser.error("give either -o FILE.png or --live")
+    if told.window == (told.output is not None):
+        parser.error("give either -o FILE.png or --window")
     if told.output and not told.output.lower().endswith(".png"):
         parser.error(f"-o {told.output}: pictures are PNG files: NAME.png")
     folder = os.path.dirname(told.output or "")
@@ -83,14 +79,14 @@ def main(words: Sequence[str] | None = None) -> int:
     limits = {key: getattr(told, key) for key in ("samples", "duration", "channel", "bins", "centre")}
     limits = {key: value for key, value in limits.items() if value is not None}
     try:
-        if told.live:
-            from .view_live import watch
-            watch(told.source, **limits, **options)
+        from . import view_picture  # before streaming, because matplotlib may be missing
+        seen = look(told.source, **limits, **options)
+        if told.window:
+            view_picture.show(seen)
         else:
-            from . import view_picture  # before streaming, because matplotlib may be missing
-            view_picture.save(look(told.source, **limits, **options), told.output)
+            view_picture.save(seen, told.output)
     except (Error, ImportError, OSError) as error:
-        print(f"iio_stream.view: {printable(str(error))}", file=sys.stderr)
+        print(f"iio-stream: view: {printable(str(error))}", file=sys.stderr)
         return 1
     return 0
 

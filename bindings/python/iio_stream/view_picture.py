@@ -25,16 +25,31 @@ def save(view: Measurement, path: Any) -> None:
     figure(view).savefig(path, format="png", dpi=100)
 
 
+def show(view: Measurement) -> None:
+    """Shows a measurement in a window until the user closes it. Raises ImportError if Matplotlib cannot open
+    windows here."""
+    from matplotlib import pyplot  # chooses the library that opens windows
+    if pyplot.get_backend().lower() == "agg":
+        raise ImportError("Matplotlib has no library that opens windows: install Debian's python3-tk")
+    draw(view, pyplot.figure(figsize=(12, 9), layout="constrained"))
+    pyplot.show()
+
+
 def figure(view: Measurement) -> Figure:
     """Returns a drawing of a measurement. Needs no display."""
     made = Figure(figsize=(12, 9), layout="constrained")
+    draw(view, made)
+    return made
+
+
+def draw(view: Measurement, made: Figure) -> None:
+    """Draws a measurement into a figure."""
     grid = made.add_gridspec(2, 2, width_ratios=(2, 1), height_ratios=(1, 1.2))
     _spectrum(made.add_subplot(grid[0, 0]), view)
     _waterfall(made, made.add_subplot(grid[1, 0]), view)
     _points(made.add_subplot(grid[0, 1]), view)
     _words(made.add_subplot(grid[1, 1]), view)
     made.suptitle(f"{view.source}: {view.channel}")
-    return made
 
 
 def _frequency_axis(axis: Any, view: Measurement) -> None:

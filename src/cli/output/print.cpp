@@ -37,6 +37,12 @@ void print_text(std::FILE* out, const std::string& text)
     std::fputs(printable(text, Lines::many).c_str(), out);
 }
 
+void print_drawing(std::FILE* out, const std::string& drawing)
+{
+    std::fputs(drawing.c_str(), out);
+    std::fflush(out);
+}
+
 // By default, nlohmann::json escapes only the ASCII control characters. The last argument of dump()
 // makes it escape everything that is not ASCII, and with it all characters that are not printable.
 std::string safe_json(const std::string& json)

@@ -14,6 +14,10 @@ namespace iio_stream::cli {
 /// Like print_line(), for text of several lines. Names in the text must already be printable.
 void print_text(std::FILE* out, const std::string& text);
 
+/// Prints a drawing, which contains sequences that control the terminal, and flushes `out`. Names
+/// in the drawing must already be printable.
+void print_drawing(std::FILE* out, const std::string& drawing);
+
 /// Returns the JSON unchanged if it cannot control a terminal. Otherwise returns it on one line,
 /// with all characters that are not printable ASCII as \uNNNN.
 std::string safe_json(const std::string& json);
