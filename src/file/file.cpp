@@ -45,14 +45,15 @@ try {
     };
     // skip= overrides the start of the samples that a WAV header states.
     if (!uri.options.has(kRawSourceOptions["skip"]) && is_wav(target)) {
-        require(join(kSourceOptions, kRawSourceOptions, kIoOptions), "a WAV file");
+        require(join(kSourceOptions, kRawSourceOptions, kFactOptions, kIoOptions), "a WAV file");
         return std::make_unique<RawSource>(settings_of_wav(uri, std::move(target)));
     }
     if (!uri.rest.empty() && !raw && is_recording(target)) {
         require(join(kSourceOptions, kIoOptions), "a SigMF recording");
         return std::make_unique<RawSource>(settings_of_recording(uri));
     }
-    require(join(kSourceOptions, kRawSourceOptions, kIoOptions), "a file of raw samples");
+    require(join(kSourceOptions, kRawSourceOptions, kFactOptions, kIoOptions),
+            "a file of raw samples");
     return std::make_unique<RawSource>(SourceSettings::from(uri, std::move(target)));
 } catch (const Error& error) {
     throw error.blamed_on(Fault::storage);
@@ -75,6 +76,7 @@ std::unique_ptr<Part> make_recording(Uri& uri, SinkSettings settings, bool in_pa
         settings.series = sigmf.series.data;
     }
     settings.target = FileTarget(sigmf.files.data);
+    sigmf.facts = std::exchange(settings.facts, {}); // the data file has no place for them
     settings.journal = true; // the metadata list no losses until the recording ends
     return std::make_unique<SigmfSink>(std::move(sigmf),
                                        std::make_unique<FileSink>(std::move(settings)));
@@ -87,8 +89,11 @@ try {
         fail_usage("file: needs a path");
     const bool recording = is_recording(target);
     if (recording)
-        detail::require_options(uri, join(kIoOptions, kSinkOptions, kSigmfOptions),
+        detail::require_options(uri, join(kIoOptions, kSinkOptions, kFactOptions, kSigmfOptions),
                                 OptionSide::sink, "a SigMF recording");
+    else if (target.suffix.kind == FileKind::wav)
+        detail::require_options(uri, join(kIoOptions, kSinkOptions, kFactOptions), OptionSide::sink,
+                                "a WAV file");
     else
         detail::require_options(uri, join(kIoOptions, kSinkOptions), OptionSide::sink,
                                 "a file without metadata");
@@ -133,7 +138,8 @@ Scheme scheme()
             "PATH",
             "A SigMF recording, or a file of raw samples; - is standard input or output",
             "iio-stream record sim: capture.sigmf-meta overwrite=on --duration 2s",
-            join(kSourceOptions, kRawSourceOptions, kIoOptions, kSinkOptions, kSigmfOptions),
+            join(kSourceOptions, kRawSourceOptions, kFactOptions, kIoOptions, kSinkOptions,
+                 kSigmfOptions),
             true};
 }
 

@@ -19,10 +19,17 @@ inline constexpr OptionTable kRawSourceOptions{
     Option{"skip", OptionType::size, "SIZE", "bytes", "0",
            "Bytes before the first sample in a file whose header is not supported",
            OptionSide::source},
-    Option{"frequency", OptionType::rate, "FREQUENCY", "Hz", "from the file's name or header",
-           "Frequency at which raw samples were taken", OptionSide::source},
-    Option{"datetime", OptionType::text, "TIME", "", "from the file's name or header",
-           "Time of the first sample of a raw file, in UTC", OptionSide::source},
+};
+
+/// Options for files that are read without metadata, and for files that are written with metadata
+/// or a header.
+inline constexpr OptionTable kFactOptions{
+    Option{"frequency", OptionType::rate, "FREQUENCY", "Hz",
+           "from the file's name or header; of a sink, from its source",
+           "Frequency at which samples without metadata were taken"},
+    Option{"datetime", OptionType::text, "TIME", "",
+           "from the file's name or header; of a sink, the time of recording",
+           "Time of the first sample, in UTC, if the samples have no metadata"},
 };
 
 /// Options for reading from and writing to a file.

@@ -40,6 +40,7 @@ SinkSettings SinkSettings::from(Options& options, FileTarget target)
     SinkSettings s;
     s.target = std::move(target);
     s.overwrite = options.take_switch_or_standard(kSinkOptions["overwrite"]);
+    s.facts = StatedFacts::from(options);
     s.take(options);
     if (const auto ahead = options.take(kSinkOptions["preallocate"]); ahead && *ahead != "auto")
         s.preallocate = *ahead == "off" ? 0 : parse_size("preallocate", *ahead);
@@ -127,9 +128,10 @@ void FileSink::refuse_other_samples(const Format& format) const
 }
 
 // Checks the stream before the file is created, and sets the facts for the file's header.
-void FileSink::prepare_wav(const StreamInfo& stream)
+void FileSink::prepare_wav(StreamInfo stream)
 {
     const std::string& path = settings_.target.path;
+    settings_.facts.add_to(stream, path);
     if (settings_.target.is_special)
         fail_usage(path + ": a WAV file must be a regular file, whose header is written at the end",
                    "- is standard output, with raw samples");

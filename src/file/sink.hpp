@@ -8,6 +8,7 @@
 #include "file/journal/journal.hpp"
 #include "file/parts/part.hpp"
 #include "file/parts/rotation.hpp"
+#include "file/stated_facts.hpp"
 #include "file/wav/output_header.hpp"
 #include "iio_stream/endpoint.hpp"
 #include "sys/unique_fd.hpp"
@@ -21,6 +22,7 @@ namespace iio_stream::file {
 struct SinkSettings : IoSettings {
     FileTarget target;
     bool overwrite = false;
+    StatedFacts facts = {};                   ///< for the header of a WAV file
     std::optional<std::uint64_t> preallocate; ///< bytes to reserve at a time; 0 = none, empty =
                                               ///< automatic
     bool sync_at_end = true;
@@ -86,7 +88,7 @@ private:
     bool is_wav() const noexcept { return settings_.target.suffix.kind == FileKind::wav; }
     std::uint64_t header_bytes() const noexcept { return is_wav() ? kWavHeaderBytes : 0; }
     void begin_journal();
-    void prepare_wav(const StreamInfo& stream);
+    void prepare_wav(StreamInfo stream);
     void note_what_is_not_kept(const StreamInfo& stream, std::string& why) const;
     void write_wav_header(std::optional<std::uint64_t> data_bytes) const;
     void refuse_other_samples(const Format& format) const;

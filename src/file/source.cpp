@@ -6,10 +6,10 @@
 #include "file/io/direct_input.hpp"
 #include "file/journal/journal.hpp"
 #include "file/options.hpp"
+#include "file/stated_facts.hpp"
 #include "file/wav/header.hpp"
 #include "file/wav/source.hpp"
 #include "iio_stream/units.hpp"
-#include "iio_stream/utc.hpp"
 #include "sys/files.hpp"
 #include "sys/stream_file.hpp"
 
@@ -77,14 +77,15 @@ void SourceSettings::take_reading(Options& options)
 
 void SourceSettings::take_circumstances(Options& options, const NamedFacts& named)
 {
-    if (const auto frequency = options.take_rate(kRawSourceOptions["frequency"])) {
-        tuning.frequency = frequency;
+    const StatedFacts stated = StatedFacts::from(options);
+    if (stated.frequency) {
+        tuning.frequency = stated.frequency;
     } else if (!tuning.frequency && named.frequency) {
         tuning.frequency = named.frequency;
         detail::add_clause(remark, "the frequency is from the file's name");
     }
-    if (const auto text = options.take(kRawSourceOptions["datetime"])) {
-        utc_ns = parse_utc("datetime", *text);
+    if (stated.utc_ns) {
+        utc_ns = stated.utc_ns;
     } else if (!utc_ns && named.utc_ns) {
         utc_ns = named.utc_ns;
         detail::add_clause(remark, "the time is from the file's name");
@@ -95,17 +96,8 @@ void SourceSettings::describe_samples()
 {
     if (!utc_ns || loop)
         return;
-    Json global = Json::object();
-    if (format.sample_rate > 0)
-        global["core:sample_rate"] = format.sample_rate;
-    Json capture{{"core:sample_start", 0}, {"core:datetime", format_utc(*utc_ns)}};
-    if (tuning.frequency)
-        capture["core:frequency"] = *tuning.frequency;
-    const Json described{{"global", std::move(global)},
-                         {"captures", Json::array({std::move(capture)})},
-                         {"annotations", Json::array()}};
-    timeline = Timeline(described);
-    metadata = std::make_shared<const std::string>(described.dump());
+    metadata = metadata_of_start(*utc_ns, format.sample_rate, tuning.frequency);
+    timeline = Timeline(Json::parse(*metadata));
 }
 
 void SourceSettings::set_place(std::uint64_t begin, std::uint64_t end, std::uint64_t size)

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Writer: samples from the program to sinks, copied by write() or written in place into blocks of the
 device's memory."""
+import struct
 import threading
 import time
+import wave
+from datetime import datetime, timedelta, timezone
 
 import numpy as np
 import pytest
@@ -79,6 +82,88 @@ def test_a_suffix_that_contradicts_the_format_is_refused(tmp_path):
     with pytest.raises(ios.UsageError, match="cf32_le"):
         ios.sink(file, format="ci16_le")
     assert not file.exists()
+
+
+def test_a_wav_file_has_the_written_samples_and_the_stated_facts(tmp_path):
+    """The chunk auxi begins with two SYSTEMTIMEs of 16 bytes, and the frequency follows them."""
+    samples = np.arange(2000, dtype=np.int16)
+    with ios.sink(tmp_path / "x.wav", sample_rate=48_000, frequency="433.92M",
+                  datetime="2024-03-01T10:20:30.5Z") as tx:
+        tx.write(samples)
+    with wave.open(str(tmp_path / "x.wav")) as file:
+        assert (file.getframerate(), file.getnchannels(), file.getsampwidth()) == (48_000, 2, 2)
+        assert file.readframes(1000) == samples.tobytes()
+    header = (tmp_path / "x.wav").read_bytes()[:4096]
+    auxi = header[header.index(b"auxi") + 8:]
+    assert struct.unpack("<8H", auxi[:16]) == (2024, 3, 5, 1, 10, 20, 30, 500)
+    assert struct.unpack("<I", auxi[32:36]) == (433_920_000,)
+
+
+def test_a_recording_states_the_frequency_and_the_time_of_written_samples(tmp_path):
+    sigmf = pytest.importorskip("sigmf")
+    with ios.sink(tmp_path / "x.sigmf-meta", sample_rate="1M", frequency="2.4G", author="N. N.",
+                  datetime="2024-03-01T10:20:30.5Z") as tx:
+        tx.write(np.zeros(2000, np.int16))
+    read = sigmf.sigmffile.fromfile(str(tmp_path / "x.sigmf-meta"))
+    read.validate()
+    [capture] = read.get_captures()
+    assert capture["core:frequency"] == 2.4e9 and capture["core:datetime"].startswith("2024-03-01T10:20:30.5")
+    assert read.get_global_info()["core:author"] == "N. N." and read.sample_count == 1000
+    opened = ios.open_recording(tmp_path / "x.sigmf-meta").captures[0]
+    assert opened.frequency == 2.4e9 and opened.datetime == capture["core:datetime"]
+    assert ios.verify(tmp_path / "x.sigmf-meta").ok
+
+
+def test_a_recording_with_a_stated_frequency_has_the_time_of_recording(tmp_path):
+    before = datetime.now(timezone.utc)
+    with ios.sink(tmp_path / "x.sigmf-meta", frequency=100e6) as tx:
+        tx.write(np.zeros(2000, np.int16))
+    capture = ios.open_recording(tmp_path / "x.sigmf-meta").captures[0]
+    assert capture.frequency == 100e6
+    told = datetime.fromisoformat(capture.datetime.replace("Z", "+00:00"))
+    assert before - timedelta(seconds=1) <= told <= datetime.now(timezone.utc)
+
+
+def test_a_time_with_a_time_zone_is_written_in_utc(tmp_path):
+    east = timezone(timedelta(hours=2))
+    with ios.sink(tmp_path / "x.sigmf-meta", datetime=datetime(2024, 3, 1, 1, 20, 30, 500, east)) as tx:
+        tx.write(np.zeros(2000, np.int16))
+    told = ios.open_recording(tmp_path / "x.sigmf-meta").captures[0].datetime
+    assert told.startswith("2024-02-29T23:20:30.0005")
+    with pytest.raises(TypeError, match="has no time zone"):
+        ios.sink(tmp_path / "y.sigmf-meta", datetime=datetime(2024, 3, 1))
+
+
+def test_each_part_of_a_recording_has_the_stated_frequency_and_its_own_time(tmp_path):
+    with ios.sink(tmp_path / "x.sigmf-meta", sample_rate="1M", frequency="2.4G", block_size="4Ki",
+                  datetime="2024-03-01T10:20:30Z", rotate_bytes="64Ki") as tx:
+        tx.write(np.zeros(2 * 40_000, np.int16))
+    parts = [ios.open_recording(name) for name in tx.summary.reports[0]["files"]]
+    starts = [part.captures[0] for part in parts]
+    assert len(parts) > 2 and {start.frequency for start in starts} == {2.4e9}
+    for part, following in zip(starts, starts[1:]):
+        assert following.datetime.startswith(f"2024-03-01T10:20:30.{following.index:06}"), part
+
+
+@pytest.mark.parametrize("options, said", [({"frequency": "1G"}, "a recording with metadata"),
+                                           ({"datetime": "2024-03-01"}, "a recording with metadata")])
+def test_a_copy_of_a_recording_keeps_its_facts(tmp_path, options, said):
+    ios.record("sim:", tmp_path / "a.sigmf-meta", rate="1M", samples=1000)
+    with pytest.raises(ios.UsageError, match=said):
+        ios.stream(tmp_path / "a.sigmf-meta", ios.uri(tmp_path / "b.sigmf-meta", **options))
+    assert not (tmp_path / "b.sigmf-meta").exists() and not (tmp_path / "b.sigmf-data").exists()
+
+
+def test_facts_that_contradict_the_source_are_refused(tmp_path):
+    (tmp_path / "a.ci16").write_bytes(bytes(400))
+    with pytest.raises(ios.UsageError, match="the source states a frequency"):
+        ios.stream(ios.uri(tmp_path / "a.ci16", frequency="1G"),
+                   ios.uri(tmp_path / "b.sigmf-meta", frequency="2G"))
+    with pytest.raises(ios.UsageError, match="dated when they arrive"):
+        ios.stream("sim:?rate=1M", ios.uri(tmp_path / "b.sigmf-meta", datetime="2024-03-01"), samples=10)
+    with pytest.raises(ios.UsageError, match="frequency.*without metadata"):
+        ios.sink(tmp_path / "b.ci16", frequency="2G")
+    assert [file.name for file in tmp_path.iterdir()] == ["a.ci16"]
 
 
 def test_other_dtypes_are_refused():

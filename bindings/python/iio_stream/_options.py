@@ -7,7 +7,7 @@ import numbers
 import operator
 import os
 from collections.abc import Iterable, Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +43,8 @@ def text(name: str, value: Any) -> str:
 
 def word(value: Any, name: str = "an option") -> str:
     """Returns a value as written after ``key=``: list elements are separated by commas, booleans are ``on``
-    or ``off``, and NumPy's numbers are accepted. Raises TypeError for anything else."""
+    or ``off``, and NumPy's numbers and times with a time zone are accepted. Raises TypeError for anything
+    else."""
     if isinstance(value, str):
         return text(name, value)
     if isinstance(value, os.PathLike):
@@ -56,6 +57,10 @@ def word(value: Any, name: str = "an option") -> str:
         return f"{(value / np.timedelta64(1, 'ns')):.0f}ns"
     if isinstance(value, timedelta):
         return f"{value.total_seconds()!r}s"
+    if isinstance(value, datetime):
+        if value.tzinfo is None:
+            raise TypeError(f"{name}={value} has no time zone: add tzinfo=timezone.utc")
+        return value.astimezone(timezone.utc).replace(tzinfo=None).isoformat() + "Z"
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return word(value[()], name)
     if isinstance(value, (list, tuple, range, np.ndarray, Iterator)):

@@ -67,8 +67,10 @@ std::unique_ptr<Part> SigmfSink::sibling(std::size_t number) const
 // Creates the data file first, still empty, because its lock is the lock of the whole recording.
 // The metadata are written before the first sample, but wait for start() if they may replace older
 // ones.
-bool SigmfSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std::string& why)
+bool SigmfSink::prepare(const StreamInfo& given, BlockPool& pool, int cancel, std::string& why)
 {
+    StreamInfo stream = given;
+    settings_.facts.add_to(stream, settings_.files.meta);
     StreamInfo samples = stream; // without the metadata, which this sink writes
     samples.metadata = nullptr;
     if (open_) // prepared again because another endpoint rejected its plan
@@ -77,7 +79,7 @@ bool SigmfSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, s
     if (settings_.number == 0)
         original_ = CopiedMetadata::from(stream);
     // The time at which a recording is copied is not the time of its samples.
-    const bool dated = stream.source.scheme != "file";
+    const bool dated = stream.source.scheme != "file" && !settings_.facts.utc_ns;
     const bool now = dated && settings_.number == 0; // other parts begin later
     metadata_ = describe(stream, files.meta, now ? sys::realtime_ns() : 0, settings_.hostname);
     if (settings_.number != 0) // until its first block, only the journal shows its start

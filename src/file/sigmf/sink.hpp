@@ -26,6 +26,7 @@ struct SigmfSettings {
     HashAt hash = HashAt::off;
     std::string hostname;                                        ///< "" = left out
     std::vector<std::pair<std::string, std::string>> texts = {}; ///< keys of "global" and values
+    StatedFacts facts = {};
     Pair series = {}; ///< names without a number, if the files are a part of a series
     std::size_t number = 0;
 
