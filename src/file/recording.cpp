@@ -3,6 +3,7 @@
 
 #include "core/loss/losses.hpp"
 #include "file/file_lock.hpp"
+#include "file/file_names.hpp"
 #include "file/recording_files.hpp"
 #include "file/sha512/sha512.hpp"
 #include "iio_stream/units.hpp"
@@ -208,6 +209,11 @@ Recording file::check_all_but_hash(const RecordingFiles& o)
             r.zeros.push_back({loss.gap.offset_min, loss.gap.offset_max});
     check_sizes(o, r);
     return r;
+}
+
+std::string format_of_suffix(const std::string& path)
+{
+    return file::format_from_suffix(path).format;
 }
 
 Recording check_recording(const std::string& path, const std::string& format, bool add_hash)

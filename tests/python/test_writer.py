@@ -84,6 +84,36 @@ def test_a_suffix_that_contradicts_the_format_is_refused(tmp_path):
     assert not file.exists()
 
 
+@pytest.mark.parametrize("name, dtype", [("x.cf32", np.complex64), ("x.cfile", np.complex64),
+                                         ("x.rf32", np.float32), ("x.ri16", np.int16), ("x.cu8", np.uint8)])
+def test_the_suffix_of_a_file_declares_the_format(tmp_path, name, dtype):
+    samples = np.arange(100).astype(dtype)
+    with ios.sink(tmp_path / name) as tx:
+        tx.write(samples)
+    assert (np.fromfile(tmp_path / name, dtype) == samples).all()
+
+
+@pytest.mark.parametrize("name, options", [
+    ("x.raw", {}), ("x.sigmf-meta", {}), ("x.wav", {"sample_rate": "1M"}),
+    ("x.cf32", {"convert": "cf32_le"})])
+def test_the_format_is_ci16_if_the_suffix_does_not_declare_what_is_written(tmp_path, name, options):
+    with ios.sink(tmp_path / name, **options) as tx:
+        assert tx.format.name == "ci16_le"
+
+
+def test_a_stated_format_takes_precedence_over_the_suffix(tmp_path):
+    with ios.sink(tmp_path / "x.ci16", format="cf32_le", convert="ci16_le") as tx:
+        assert tx.format.name == "cf32_le"
+
+
+def test_files_of_different_suffixes_need_a_stated_format(tmp_path):
+    files = [str(tmp_path / "x.cf32"), str(tmp_path / "y.cu8")]
+    with pytest.raises(ios.UsageError, match="x.cf32: the name says cf32_le"):
+        ios.sink(files)
+    with ios.sink([files[0], ios.uri(files[1], convert="cu8"), "null:"]) as tx:
+        assert tx.format.name == "cf32_le"
+
+
 def test_a_wav_file_has_the_written_samples_and_the_stated_facts(tmp_path):
     """The chunk auxi begins with two SYSTEMTIMEs of 16 bytes, and the frequency follows them."""
     samples = np.arange(2000, dtype=np.int16)
@@ -164,6 +194,28 @@ def test_facts_that_contradict_the_source_are_refused(tmp_path):
     with pytest.raises(ios.UsageError, match="frequency.*without metadata"):
         ios.sink(tmp_path / "b.ci16", frequency="2G")
     assert [file.name for file in tmp_path.iterdir()] == ["a.ci16"]
+
+
+@pytest.mark.parametrize("samples, format, way", [
+    (np.zeros(4), "ci16_le", r"an array of float64, but the stream is ci16_le: int16; "
+     r"sink\(…, format='cf32_le', convert='ci16_le'\) takes floats with full scale 1\.0, as float32; "
+     r"\.round\(\)\.astype\('int16'\) keeps the numbers"),
+    (np.zeros((2, 2), np.float32), "ci16_le", r"format='cf32_le', convert='ci16_le'.* scale 1\.0; \.round"),
+    (np.zeros(4, complex), "cu8", r"complex128, .* cu8: uint8; .*format='cf32_le', convert='cu8'.*1\.0$"),
+    (np.zeros(4), "ri16_le", r"format='rf32_le', convert='ri16_le'"),
+    (np.zeros(4, complex), "ri16_le", r"its channels are real"),
+    (np.zeros(8), ios.Format.parse("ci16_le", 4), r"format=Format\.parse\('cf32_le', 4\), convert='ci16_le'"),
+])
+def test_the_error_for_floats_names_their_type_the_format_and_the_way_out(samples, format, way):
+    with ios.sink("null:", format=format) as tx, pytest.raises(TypeError, match=way):
+        tx.write(samples)
+
+
+@pytest.mark.parametrize("format, way", [("ci16_le", "cf32_le"), ("ri16_le", "rf32_le")])
+def test_the_way_out_for_floats_works(tmp_path, format, way):
+    with ios.sink(tmp_path / "x.bin", format=way, convert=format) as tx:
+        tx.write(np.array([0.5, -0.25, 1, -1]).astype(np.float32))
+    assert np.fromfile(tmp_path / "x.bin", np.int16).tolist() == [16384, -8192, 32767, -32768]
 
 
 def test_other_dtypes_are_refused():

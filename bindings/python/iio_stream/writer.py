@@ -24,16 +24,18 @@ from .summary import Summary
 
 
 @documented("sink")
-def sink(endpoint: Endpoint | Iterable[Endpoint], /, *, format: str | Format = "ci16_le",
+def sink(endpoint: Endpoint | Iterable[Endpoint], /, *, format: str | Format | None = None,
          sample_rate: Rate | None = None, block_size: Size | None = None, blocks: Size | None = None,
          timeout: Duration | None = None, **options: Any) -> Writer:
     """Opens a sink for samples. ``endpoint`` is ``"iio:DEVICE"``, a path or ``"zmq:ADDRESS"``, or a list of
     several sinks, as returned by uri(), which all get the same blocks.
 
     ``format`` is the format of the samples that you will write: the name of a SigMF datatype, scan types, or
-    a Format (for more channels than one pair: ``Format.parse("ci16_le", 4)``). ``sample_rate`` is their rate
-    in samples per second. ``block_size`` is in bytes. Other keywords are options of the sink: ``frequency=``,
-    ``cyclic=True``, ``overwrite=True``, ``convert="ci16_le"``.
+    a Format (for more channels than one pair: ``Format.parse("ci16_le", 4)``). By default it is the format
+    that the suffix of a file declares (``x.cf32``), unless ``convert`` is given, and otherwise ``"ci16_le"``.
+    ``sample_rate`` is their rate in samples per second. ``block_size`` is in bytes. Other keywords are
+    options of the sink: ``cyclic=True``, ``overwrite=True``, ``convert="ci16_le"``; ``frequency`` tunes a
+    radio, and is written into a recording.
 
     >>> import numpy as np
     >>> with sink("null:", format="cf32_le", sample_rate="1M") as tx:
@@ -48,7 +50,7 @@ def sink(endpoint: Endpoint | Iterable[Endpoint], /, *, format: str | Format = "
                                        block_size=block_size, blocks=blocks, timeout=timeout, **options)))
 
 
-def _words(endpoint: Endpoint | Iterable[Endpoint], /, *, format: str | Format = "ci16_le",
+def _words(endpoint: Endpoint | Iterable[Endpoint], /, *, format: str | Format | None = None,
            sample_rate: Rate | None = None, block_size: Size | None = None, blocks: Size | None = None,
            timeout: Duration | None = None, **options: Any) -> tuple[dict[str, Any], str, str, float]:
     """Converts the arguments of sink() and Session.add_writer() for the extension."""
@@ -57,15 +59,24 @@ def _words(endpoint: Endpoint | Iterable[Endpoint], /, *, format: str | Format =
     elif options:
         raise _options.usage("options next to several sinks do not belong to any of them",
                              "uri() adds them to one")
+    sinks = _options.uris(endpoint)
+    if format is None:
+        format = _format_of(sinks)
     if isinstance(format, str):
         format = Format.parse(format)
     elif not isinstance(format, Format):
         raise TypeError(f"format is the name of a SigMF datatype or a Format, not of type "
                         f"{type(format).__name__}")
     rate = 0.0 if sample_rate is None else _options.rate("sample_rate", sample_rate)
-    words = _options.config("", _options.uris(endpoint), block_size=block_size, blocks=blocks,
-                            timeout=timeout)
+    words = _options.config("", sinks, block_size=block_size, blocks=blocks, timeout=timeout)
     return words, format.name, ",".join(channel.id for channel in format.channels), rate
+
+
+def _format_of(sinks: Iterable[str]) -> str:
+    """Returns the format that the names of the files among the sinks declare. If they declare none, or more
+    than one, returns the default."""
+    declared = {_core.format_of_sink(one) for one in sinks} - {""}
+    return declared.pop() if len(declared) == 1 else "ci16_le"
 
 
 class Writer(Stream[_core.Writer]):
@@ -142,8 +153,7 @@ class Writer(Stream[_core.Writer]):
             return array.astype(dtype, copy=False).reshape(-1).view(np.uint8)
         if array.dtype != dtype:
             raise TypeError(f"an array of {array.dtype}, but the stream is {self._format.name}: {dtype}"
-                            + (f"; sink(format='cf32_le', convert='{self._format.name}') converts"
-                               if np.iscomplexobj(array) else ""))
+                            + _way_for_floats(array, self._format))
         _check_shape(array, values, "channel")
         return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
@@ -176,6 +186,23 @@ def _array_of(samples: Any) -> npt.NDArray[Any] | None:
     except TypeError:
         raise TypeError(f"write() takes an array, bytes or a Block, not {type(samples).__name__}") from None
     return None if view.ndim == 1 and view.format in ("B", "b", "c") else np.asarray(view)
+
+
+def _way_for_floats(array: npt.NDArray[Any], format: Format) -> str:
+    """Returns a hint for an array of floats if the samples are integers; otherwise an empty text."""
+    is_complex = np.iscomplexobj(array)
+    if array.dtype.kind not in "fc" or not format.is_uniform or format.dtype.kind not in "iu":
+        return ""
+    if is_complex and not format.is_complex:
+        return "; its channels are real: write an array of real numbers"
+    name = "cf32_le" if format.is_complex else "rf32_le"
+    count = len(format.channels)
+    made = repr(name) if count == 1 + format.is_complex else f"Format.parse({name!r}, {count})"
+    way = f"; sink(…, format={made}, convert={format.name!r}) takes floats with full scale 1.0"
+    if is_complex:
+        return way
+    narrow = "" if array.dtype == np.float32 else ", as float32"
+    return f"{way}{narrow}; .round().astype({format.dtype.name!r}) keeps the numbers"
 
 
 def _check_shape(array: npt.NDArray[Any], each: int, what: str) -> None:

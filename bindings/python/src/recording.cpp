@@ -2,6 +2,7 @@
 #include "format.hpp"
 #include "module.hpp"
 #include <iio_stream/recording.hpp>
+#include <iio_stream/uri.hpp>
 
 #include <pybind11/stl.h>
 
@@ -41,11 +42,22 @@ py::dict describe(const std::string& metadata, const std::string& format)
                     "problems"_a = said.problems, "warnings"_a = said.warnings);
 }
 
+/// Returns the format that the name of a file declares for the samples of a sink; "" if the sink is
+/// no such file, or converts the samples.
+std::string format_of_sink(const std::string& sink)
+{
+    const Uri uri = Uri::parse(sink);
+    return uri.scheme == "file" && !uri.options.values().contains("convert")
+               ? format_of_suffix(uri.rest)
+               : std::string();
+}
+
 } // namespace
 
 void bind_recording(py::module_& module)
 {
     module.attr("MOST_METADATA") = py::int_(kMostMetadata);
+    module.def("format_of_sink", &format_of_sink);
     module.def("describe_recording", &describe, py::arg("metadata"), py::arg("format") = "");
 }
 

@@ -58,6 +58,11 @@ struct IIO_STREAM_API Recording {
 IIO_STREAM_API Recording check_recording(const std::string& path, const std::string& format = {},
                                          bool add_hash = false);
 
+/// Returns SigMF's name of the sample format that the suffix of a file's name declares, such as
+/// "cf32_le" for "x.cf32". Returns "" if the suffix leaves the format open, as ".sigmf-meta",
+/// ".wav" and ".bin" do.
+IIO_STREAM_API std::string format_of_suffix(const std::string& path);
+
 /// Settings that apply from sample `start` of a recording until the next capture.
 struct RecordedCapture {
     std::uint64_t start = 0;         ///< first sample, counted from the start of the file

@@ -70,6 +70,15 @@ TEST(Recording, AHashIsAddedOnceAndCheckedAfterwards)
     EXPECT_NE(r.problems.at(0).find("core:sha512"), std::string::npos);
 }
 
+TEST(Recording, OnlyTheSuffixesOfRawSamplesDeclareAFormat)
+{
+    EXPECT_EQ(format_of_suffix("x.cf32"), "cf32_le");
+    EXPECT_EQ(format_of_suffix("folder.ci8/x.cs8"), "ci8");
+    EXPECT_EQ(format_of_suffix("/dev/shm/x.ri16"), "ri16_le");
+    for (const char* name : {"x", "x.sigmf-meta", "x.wav", "x.bin", "-", "/dev/x.cf32"})
+        EXPECT_EQ(format_of_suffix(name), "") << name;
+}
+
 TEST(Recording, ARawFileMustContainWholeSamples)
 {
     const TempDir dir;
