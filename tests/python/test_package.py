@@ -34,6 +34,34 @@ def test_every_public_name_exists_and_is_documented():
         assert name.startswith("__") or getattr(ios, name).__doc__, name
 
 
+def test_dir_lists_the_public_names_and_imports_nothing(python):
+    out = python("""
+import sys
+import iio_stream as ios
+before = set(sys.modules)
+names = dir(ios)
+assert set(sys.modules) == before, set(sys.modules) - before
+assert not {"dask", "matplotlib", "iio_stream.archive", "iio_stream.view"} & before
+assert set(ios.__all__) <= set(names) and "view" in names
+assert [name for name in names if name.startswith("_")] == ["__version__"]
+assert ios.view.look.__module__ == "iio_stream.view"
+print(*names)
+""")
+    assert {"source", "sink", "record", "open_recording"} <= set(out.split())
+
+
+@pytest.mark.parametrize("missing", ["dask", "fsspec"])
+def test_dir_leaves_out_a_module_whose_packages_are_missing(python, missing):
+    python(f"""
+import importlib.util, inspect
+real = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *rest: None if name == {missing!r} else real(name, *rest)
+import iio_stream as ios
+assert "archive" not in dir(ios) and "view" in dir(ios)
+inspect.getmembers(ios)
+""")
+
+
 def test_the_stub_matches_the_extension():
     from iio_stream import _core
     stub = ast.parse((SOURCE / "iio_stream" / "_core.pyi").read_text())

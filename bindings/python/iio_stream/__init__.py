@@ -9,7 +9,7 @@
 """
 from __future__ import annotations
 
-import importlib
+import importlib.util
 from typing import TYPE_CHECKING, Any
 
 from . import _block, gadget  # noqa: F401 (blocks get their methods)
@@ -57,10 +57,20 @@ __all__ = [
 
 if TYPE_CHECKING:
     from . import archive as archive
+    from . import view as view
+
+#: Modules that are imported on first access, and the packages that each of them needs.
+_ON_ACCESS = {"archive": ("dask", "fsspec"), "view": ()}
 
 
 def __getattr__(name: str) -> Any:
-    """Imports ``archive`` on first access, because it needs more than NumPy."""
-    if name == "archive":
-        return importlib.import_module(".archive", __name__)
+    if name in _ON_ACCESS:
+        return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Returns the public names. A module whose packages are missing is left out, because help() gets every
+    name."""
+    modules = [name for name, needed in _ON_ACCESS.items() if all(map(importlib.util.find_spec, needed))]
+    return sorted([*__all__, *modules])
