@@ -177,6 +177,56 @@ def test_raw_samples_are_opened_as_an_array(tmp_path):
         ios.open_recording(tmp_path / "a.bin")
 
 
+@pytest.mark.parametrize("options", [
+    {"format": "ci16_le"}, {"format": "cu8"}, {"format": "cf32_le"},
+    {"format": "ci16_le", "channels": "voltage0_i,voltage0_q,voltage1_i,voltage1_q"}])
+def test_iq_equals_that_of_the_blocks_of_a_source(tmp_path, options):
+    ios.record("sim:", tmp_path / "a.sigmf-meta", rate=0, samples=5000, pattern="tone", **options)
+    values = ios.open_recording(tmp_path / "a.sigmf-meta").iq()
+    with ios.source(tmp_path / "a.sigmf-meta") as rx:
+        wanted = rx.read(10_000, iq=True).array
+    assert values.dtype == np.complex64 and values.shape == wanted.shape and len(values) == 5000
+    assert (values == wanted).all() and np.abs(values).max() > 0.4
+
+
+def test_iq_has_a_full_scale_of_one(tmp_path):
+    np.array([16384, -8192, 32767, -32768], "<i2").tofile(tmp_path / "a.ci16")
+    opened = ios.open_recording(tmp_path / "a.ci16")
+    assert np.allclose(opened.iq(), [0.5 - 0.25j, 32767 / 32768 - 1j], rtol=0, atol=1e-7)
+
+
+def test_iq_has_the_full_scale_of_the_significant_bits(tmp_path):
+    record(tmp_path / "a.sigmf-meta", samples=2)
+    words = json.loads((tmp_path / "a.sigmf-meta").read_text())
+    for channel in words["global"]["iio_stream:channels"]:
+        channel["scan_type"] = "le:s12/16>>0"
+    (tmp_path / "a.sigmf-meta").write_text(json.dumps(words))
+    np.array([1024, -512, 0, 2047], "<i2").tofile(tmp_path / "a.sigmf-data")
+    opened = ios.open_recording(tmp_path / "a.sigmf-meta")
+    assert opened.format.channels[0].bits == 12
+    assert np.allclose(opened.iq(), [0.5 - 0.25j, 2047 / 2048 * 1j], rtol=0, atol=1e-7)
+
+
+def test_iq_returns_a_range_of_samples(tmp_path):
+    data = foreign(tmp_path, [{"core:sample_start": 0, "core:header_bytes": 6}], begin=b"HEADER",
+                   core__dataset="f.dat")
+    opened = ios.open_recording(tmp_path / "f.sigmf-meta")
+    whole = (data[:, 0] + 1j * data[:, 1]) / 32768
+    assert np.allclose(opened.iq(), whole)
+    assert np.allclose(opened.iq(100, 50), whole[100:150]) and np.allclose(opened.iq(990), whole[990:])
+    assert opened.iq(1000).shape == opened.iq(5, 0).shape == (0,)
+    for start, count in ((-1, 5), (0, 1001), (999, 2), (5, -1), (1001, None)):
+        with pytest.raises(IndexError, match="of 1000"):
+            opened.iq(start, count)
+    opened.iq(0, 1)[0] = 1  # an array of its own
+
+
+def test_iq_of_real_channels_is_refused(tmp_path):
+    ios.record("sim:", tmp_path / "a.ri16", rate=0, samples=100, format="ri16_le")
+    with pytest.raises(ios.UsageError):
+        ios.open_recording(tmp_path / "a.ri16").iq()
+
+
 def test_anything_but_a_recording_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError):
         ios.open_recording(tmp_path / "a.sigmf-meta")

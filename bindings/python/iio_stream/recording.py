@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import operator
 import os
 import warnings
 from collections.abc import Mapping
@@ -48,6 +49,26 @@ class Recording:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         return np.array(self.array, dtype) if copy else np.asarray(self.array, dtype)
+
+    def iq(self, start: int = 0, count: int | None = None) -> npt.NDArray[np.complex64]:
+        """Returns ``count`` samples from ``start`` on (default: all to the end) as complex64, converted by
+        the library, full scale 1.0: shape (samples,), or (samples, pairs) if there are several I/Q pairs.
+        Reads only these samples from the file. Raises UsageError if the channels are not I/Q pairs, and
+        IndexError for samples outside of the recording.
+
+        >>> import tempfile
+        >>> from iio_stream import record
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     done = record("sim:", folder + "/a.ci16", rate=0, samples=1000)
+        ...     open_recording(folder + "/a.ci16").iq(100, 50).shape
+        (50,)
+        """
+        start = operator.index(start)
+        count = len(self) - start if count is None else operator.index(count)
+        if not 0 <= start <= start + count <= len(self):
+            raise IndexError(f"there are no samples [{start}, {start + count}) of {len(self)}")
+        samples = np.ascontiguousarray(self.array[start:start + count])
+        return _core.to_iq(self.format, samples.reshape(-1).view(np.uint8))
 
     def index_of(self, sample: int) -> int:
         """Returns the index of a sample in its stream, lost samples included. It is a lower bound if the size
@@ -142,7 +163,7 @@ def open_recording(path: str | os.PathLike[str], /, *, format: str = "") -> Reco
     """Maps a recording and returns it: a SigMF recording by the name of any of its files, or raw samples
     whose format is given by the suffix or by ``format``. ``format`` takes precedence over SigMF metadata.
     Issues a RuntimeWarning for each kind of deviation from SigMF that does not change how samples are read.
-    For convert() and iq(), use the blocks of ``source(path)``.
+    For convert(), use the blocks of ``source(path)``.
 
     Raises Error, as a FileNotFoundError if the file does not exist, UsageError if the format is unknown, and
     StorageError for an interrupted recording (recover() repairs it) and for invalid metadata.

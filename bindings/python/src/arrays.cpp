@@ -60,20 +60,43 @@ py::array checked(const py::object& out, const std::vector<py::ssize_t>& shape)
     return array;
 }
 
+/// Returns the shape of samples as complex64.
+std::vector<py::ssize_t> iq_shape(const Converter& converter, py::ssize_t samples)
+{
+    const auto pairs = static_cast<py::ssize_t>(converter.from().channels.size() / 2);
+    if (pairs == 1)
+        return {samples};
+    return {samples, pairs};
+}
+
+py::array new_iq(const std::vector<py::ssize_t>& shape)
+{
+    return {py::dtype::of<std::complex<float>>(), shape};
+}
+
 py::array iq(const PyBlock& block, const py::object& out)
 {
     const Converter converter(block.layout().format, "cf32_le");
-    const auto pairs = static_cast<py::ssize_t>(converter.from().channels.size() / 2);
-    constexpr py::ssize_t kItem = sizeof(std::complex<float>);
-    std::vector<py::ssize_t> shape{block.samples()}, strides{kItem * pairs};
-    if (pairs != 1) {
-        shape.push_back(pairs);
-        strides.push_back(kItem);
-    }
-    py::array array = out.is_none()
-                          ? py::array(py::dtype::of<std::complex<float>>(), shape, strides)
-                          : checked(out, shape);
+    const std::vector<py::ssize_t> shape = iq_shape(converter, block.samples());
+    py::array array = out.is_none() ? new_iq(shape) : checked(out, shape);
     convert_into(block, converter, array);
+    return array;
+}
+
+/// Returns the samples of a contiguous buffer as complex64.
+py::array to_iq(const py::object& format, const py::buffer& samples)
+{
+    const Converter converter(format_from(format), "cf32_le");
+    const py::buffer_info info = samples.request();
+    const auto bytes = static_cast<std::size_t>(info.size * info.itemsize);
+    const std::size_t count = bytes / converter.from().sample_bytes;
+    py::array array = new_iq(iq_shape(converter, static_cast<py::ssize_t>(count)));
+    const std::span in(static_cast<const std::byte*>(info.ptr),
+                       count * converter.from().sample_bytes);
+    const std::span out(static_cast<std::byte*>(array.mutable_data()),
+                        count * converter.to().sample_bytes);
+    const py::gil_scoped_release others;
+    converter.convert(in, out);
     return array;
 }
 
@@ -92,8 +115,9 @@ py::capsule dlpack(const py::object& self, bool versioned, bool copied)
 
 } // namespace
 
-void bind_arrays(py::class_<PyBlock>& block)
+void bind_arrays(py::module_& module, py::class_<PyBlock>& block)
 {
+    module.def("to_iq", &to_iq, py::arg("format"), py::arg("samples"));
     block.def("_iq", &iq, py::arg("out"))
         .def("_convert", &convert, py::arg("format"))
         .def_property_readonly(

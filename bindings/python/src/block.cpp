@@ -207,7 +207,7 @@ void bind_block(py::module_& module)
         .def_property_readonly("nbytes", &PyBlock::bytes)
         .def("__len__", &PyBlock::samples, "the number of samples")
         .def("__repr__", [](const PyBlock& b) { return text_of(b); });
-    bind_arrays(block);
+    bind_arrays(module, block);
 }
 
 } // namespace iio_stream::python

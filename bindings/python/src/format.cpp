@@ -4,6 +4,8 @@
 #include "module.hpp"
 #include <iio_stream/units.hpp>
 
+#include <algorithm>
+#include <array>
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 #include <span>
@@ -12,10 +14,17 @@ namespace iio_stream::python {
 
 namespace {
 
+constexpr std::array kComponents{"real", "in_phase", "quadrature", "counter"};
+
 const char* name_of(Component component)
 {
-    static constexpr const char* kNames[] = {"real", "in_phase", "quadrature", "counter"};
-    return kNames[static_cast<int>(component)];
+    return kComponents[static_cast<std::size_t>(component)];
+}
+
+Component component_of(const std::string& name)
+{
+    return static_cast<Component>(std::find(kComponents.begin(), kComponents.end(), name) -
+                                  kComponents.begin());
 }
 
 const char* name_of(ScanType::Number number)
@@ -65,6 +74,20 @@ py::dict format_dict(const Format& format)
     return py::dict("name"_a = format.name(), "channels"_a = channels,
                     "sample_bytes"_a = format.sample_bytes, "sample_rate"_a = format.sample_rate,
                     "is_complex"_a = format.is_complex());
+}
+
+Format format_from(const py::object& format)
+{
+    Format made;
+    for (const py::handle one : format.attr("channels")) {
+        Channel& channel = made.channels.emplace_back();
+        channel.id = one.attr("id").cast<std::string>();
+        channel.type = ScanType::parse(one.attr("type").cast<std::string>());
+        channel.scan_index = one.attr("scan_index").cast<unsigned>();
+        channel.component = component_of(one.attr("component").cast<std::string>());
+    }
+    made.lay_out();
+    return made;
 }
 
 LayoutPtr layout_of(const Format& format)

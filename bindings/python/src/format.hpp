@@ -26,6 +26,9 @@ using LayoutPtr = std::shared_ptr<const Layout>;
 /// Returns the fields of a format, from which iio_stream.Format is made.
 py::dict format_dict(const Format& format);
 
+/// The inverse: returns the format that an iio_stream.Format describes.
+Format format_from(const py::object& format);
+
 /// Makes the layout of a format by calling iio_stream._format.layout().
 LayoutPtr layout_of(const Format& format);
 
