@@ -7,14 +7,14 @@ import json
 import operator
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from . import _annotations, _core, _metadata_file, _sigmf
+from . import _annotations, _core, _html, _metadata_file, _sigmf
 from ._annotations import Annotation
 from ._errors import Error, make
 from ._format import Format
@@ -69,6 +69,34 @@ class Recording:
             raise IndexError(f"there are no samples [{start}, {start + count}) of {len(self)}")
         samples = np.ascontiguousarray(self.array[start:start + count])
         return _core.to_iq(self.format, samples.reshape(-1).view(np.uint8))
+
+    def _repr_html_(self) -> str:
+        """Returns a table of the recording's properties for a notebook."""
+        return _html.table("Recording", self._properties())
+
+    def _properties(self) -> Iterator[tuple[str, str]]:
+        rate = self.format.sample_rate
+        yield "file", self.metadata_path or self.path
+        channels = len(self.format.channels)
+        yield "format", f"{self.format.name}, {channels} channel" + "s" * (channels != 1)
+        yield "samples", f"{len(self):,}" + (f" in {len(self) / rate:,.6g} s" if rate else "")
+        if rate:
+            yield "sample rate", f"{rate:,.15g} S/s"
+        frequencies = {one.frequency for one in self.captures if one.frequency is not None}
+        if frequencies:
+            low, high = min(frequencies), max(frequencies)
+            yield "frequency", f"{low:,.15g} Hz" + (f" to {high:,.15g} Hz" if low != high else "")
+        if self.captures[0].datetime:
+            yield "start", self.captures[0].datetime
+        properties = self.metadata.get("global", {})
+        for name, key in (("hardware", "core:hw"), ("description", "core:description")):
+            if properties.get(key):
+                yield name, str(properties[key])
+        lost = sum(gap.lost_min for gap in self.gaps) + sum(end - begin for begin, end in self.zeros)
+        yield "losses", f"{len(self.gaps) + len(self.zeros)}" + (f", at least {lost:,} samples" if lost
+                                                                 else "")
+        if self.metadata:
+            yield "annotations", f"{len(self.annotations):,}"
 
     def index_of(self, sample: int) -> int:
         """Returns the index of a sample in its stream, lost samples included. It is a lower bound if the size

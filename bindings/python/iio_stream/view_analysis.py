@@ -2,12 +2,16 @@
 """Collects the data of a picture block by block, from every sample, in memory of constant size."""
 from __future__ import annotations
 
+import base64
+import io
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from . import _html
 from ._core import Block
 from .view_measurement import Measurement, SeenGap
 from .view_signal import Signal, decibels
@@ -27,6 +31,34 @@ class View(Measurement):
         """Draws the analysis into a PNG. Raises ImportError without matplotlib."""
         from .view_picture import save  # everything else works without matplotlib
         save(self, path)
+
+    @cached_property
+    def _png(self) -> bytes | None:  # a notebook asks for the picture and for the HTML that has it
+        picture = io.BytesIO()
+        try:
+            self.save(picture)
+        except ImportError:
+            return None
+        return picture.getvalue()
+
+    def _repr_png_(self) -> bytes | None:
+        """Returns the picture for a notebook; None without matplotlib."""
+        return self._png
+
+    def _repr_html_(self) -> str:
+        """Returns the picture, if matplotlib is installed, and a table of the results for a notebook."""
+        data = "" if self._png is None else base64.b64encode(self._png).decode()
+        return _html.table(f"{self.source}: {self.channel}", self._results(),
+                           data and f"data:image/png;base64,{data}")
+
+    def _results(self) -> Iterator[tuple[str, str]]:
+        where, level = self.peak
+        lost = sum(gap.lost_min for gap in self.gaps)
+        yield "samples", f"{self.samples:,}, full scale is {self.bits} bits"
+        yield "sample rate", f"{self.rate:,.15g} S/s" if self.rate else "not known"
+        yield "centre", "not known" if self.centre is None else f"{self.centre:,.15g} Hz"
+        yield "highest", f"{level:.2f} dBFS at " + (f"{where:,.0f} Hz" if self.rate else f"{where:.4f}")
+        yield "losses", f"{self.gap_count:,}" + (f", at least {lost:,} samples" if lost else "")
 
 
 class Analysis:
