@@ -28,7 +28,7 @@ control::control(gr::basic_block& block, const std::string& endpoint, double sta
     block.message_port_register_out(pmt::mp("stats"));
     block.message_port_register_out(pmt::mp("async_msgs"));
     block.message_port_register_in(pmt::mp("command"));
-    block.set_msg_handler(pmt::mp("command"), [this](const pmt::pmt_t& command) { obey(command); });
+    block.set_msg_handler(pmt::mp("command"), [this](const pmt::pmt_t& command) { (void)obey(command); });
 }
 
 void control::tune(const std::map<std::string, std::string>& options)
@@ -44,8 +44,27 @@ ios::Tuning control::set(const ios::Options& options)
     return tuning;
 }
 
-void control::obey(const pmt::pmt_t& command)
+bool control::apply(const pmt::pmt_t& command)
 {
+    const auto error = obey(command);
+    if (error)
+        d_logger.d_logger->error("{}", error->what());
+    return !error;
+}
+
+bool control::apply(const std::map<std::string, std::string>& options)
+{
+    if (options.empty())
+        return true;
+    pmt::pmt_t command = pmt::make_dict();
+    for (const auto& [key, value] : options)
+        command = with(command, key.c_str(), pmt::mp(value));
+    return apply(command);
+}
+
+std::optional<ios::Error> control::obey(const pmt::pmt_t& command)
+{
+    std::optional<ios::Error> failed;
     pmt::pmt_t answer = with(pmt::make_dict(), "command", command);
     try {
         order wanted = order_of(command);
@@ -59,9 +78,11 @@ void control::obey(const pmt::pmt_t& command)
         answer = with(answer, "error", pmt::PMT_NIL);
         answer = with(answer, "tuning", tuning_dict(tuning));
     } catch (const ios::Error& error) {
+        failed = error;
         answer = with(answer, "error", error_dict(error));
     }
     say("answer", answer);
+    return failed;
 }
 
 std::optional<change> control::take_change()

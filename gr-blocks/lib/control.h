@@ -35,7 +35,7 @@ struct change {
  * \brief The common parts of source and sink: the message ports stats, command and async_msgs,
  * tuning, and the summary of the last run.
  *
- * Thread: any for tune(), take_change() and summary(); the block's thread for the others.
+ * Thread: any for tune(), apply(), take_change() and summary(); the block's thread for the others.
  */
 class control {
 public:
@@ -46,6 +46,14 @@ public:
     void set_channels(std::vector<std::string> channels) { d_channels = std::move(channels); }
     //! Tunes the radio. Throws the library's Error.
     void tune(const std::map<std::string, std::string>& options);
+    //! Executes a command that a program gives as a function call, and also logs its error.
+    //! Returns false if it fails.
+    bool apply(const pmt::pmt_t& command);
+    bool apply(const char* option, double value)
+    {
+        return apply(pmt::cons(pmt::mp(option), pmt::from_double(value)));
+    }
+    bool apply(const std::map<std::string, std::string>& options);
     //! Returns the latest retuning since the previous call; no value if there was none.
     std::optional<change> take_change();
 
@@ -75,8 +83,9 @@ private:
     using clock = std::chrono::steady_clock;
 
     ::iio_stream::Tuning set(const ::iio_stream::Options& options);
-    //! Handles a message to the port command, and sends the answer to async_msgs.
-    void obey(const pmt::pmt_t& command);
+    // Executes a command and sends the answer to async_msgs. Returns the error; no value if the
+    // command succeeds.
+    std::optional<::iio_stream::Error> obey(const pmt::pmt_t& command);
 
     gr::basic_block& d_block;
     gr::logger d_logger;

@@ -37,7 +37,7 @@ ios::Reader open_reader(const source_settings& settings)
 
 const source_settings& checked(const source_settings& settings)
 {
-    require_word("on_gap", settings.on_gap, { "tag", "stop", "zero" });
+    require_word("on_gap", settings.on_gap, { "mark", "stop", "zero-fill" });
     require_item(settings.vlen, port_type::of(settings.type).bytes);
     return settings;
 }

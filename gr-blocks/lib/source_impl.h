@@ -44,6 +44,14 @@ public:
     {
         d_control.tune(options);
     }
+    bool set_frequency(double hertz) override { return d_control.apply("frequency", hertz); }
+    bool set_sample_rate(double rate) override { return d_control.apply("rate", rate); }
+    bool set_gain(double decibels) override { return d_control.apply("gain", decibels); }
+    bool set_bandwidth(double hertz) override { return d_control.apply("bandwidth", hertz); }
+    bool set_settings(const std::map<std::string, std::string>& options) override
+    {
+        return d_control.apply(options);
+    }
     std::string summary() const override { return d_control.summary(); }
 
 private:

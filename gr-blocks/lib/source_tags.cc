@@ -81,7 +81,7 @@ void source_impl::handle_event()
         break;
     }
     case event::kind::gap_ends:
-        if (d_settings.on_gap == "zero")
+        if (d_settings.on_gap == "zero-fill")
             d_zeros = now.gap.lost_min;
         d_untold = true;
         break;

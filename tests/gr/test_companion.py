@@ -77,6 +77,44 @@ top.wait()
 turns = 1 + sum(after - before > 5 for before, after in zip(tops, tops[1:]))
 print("seen", (sum(peak) / len(peak) / width - 0.5) * 1e6, turns)
 """
+FAKE = """
+import sys
+import numpy as np
+import pmt
+from gnuradio import gr, iio_stream
+
+class Recorder(gr.sync_block):
+    def __init__(self, endpoint, *arguments, **options):
+        out = [np.complex64] if self.produces else None
+        gr.sync_block.__init__(self, "recorder", None if self.produces else [np.complex64], out)
+        for port in ("stats", "async_msgs"):
+            self.message_port_register_out(pmt.intern(port))
+        print("opened", endpoint)
+
+def recorded(name):
+    return lambda block, value: print("called", name, value)
+
+for name in ("frequency", "sample_rate", "gain", "bandwidth", "settings"):
+    setattr(Recorder, f"set_{name}", recorded(f"set_{name}"))
+iio_stream.source = type("Source", (Recorder,), {"produces": True})
+iio_stream.sink = type("Sink", (Recorder,), {"produces": False})
+sys.path.insert(0, sys.argv[1])
+"""
+SLIDERS = FAKE + """
+import spectrum
+from PyQt5 import Qt
+app = Qt.QApplication(sys.argv[:1])
+top = spectrum.spectrum(endpoint=sys.argv[2])
+for name, value in (("center_frequency", 2.5e9), ("radio_gain", 33)):
+    print("moved", name)
+    getattr(top, f"_{name}_win").findChild(Qt.QDoubleSpinBox).setValue(value)
+"""
+VARIABLES = FAKE + """
+import radio
+top = radio.radio()
+for name, value in (("freq", 2.5e9), ("rate", 2e6), ("level", 33), ("width", 5e6), ("mode", "fast_attack")):
+    getattr(top, f"set_{name}")(value)
+"""
 LISTED = """
 from gnuradio import gr
 from gnuradio.grc.core.platform import Platform
@@ -148,6 +186,75 @@ def test_the_companion_lists_the_blocks_in_their_own_category(tmp_path):
                                          ("iio_stream_source", "IIO Stream Source", ["IIO Stream"])])
 
 
+def lines(said, word):
+    return [line.removeprefix(f"{word} ") for line in said.splitlines() if line.startswith(f"{word} ")]
+
+
+@pytest.mark.parametrize("endpoint, opened, called", [
+    ("iio:adc", "iio:adc?frequency=2400000000.0&gain=40", ["set_frequency 2500000000.0", "set_gain 33.0"]),
+    ("sim:", "sim:", ["set_frequency None", "set_gain None"])])
+def test_the_sliders_of_spectrum_tune_the_radio_if_there_is_one(tmp_path, endpoint, opened, called):
+    made = compiled(FLOWGRAPHS / "spectrum.grc", tmp_path)
+    said = run(sys.executable, "-c", SLIDERS, made.parent, endpoint, folder=tmp_path)
+    assert lines(said, "opened") == [opened]
+    assert lines(said, "called") == called
+
+
+def radio(**parameters):
+    """Returns a flowgraph in which a source and a sink have these parameters, and its variables."""
+    flowgraph = yaml.safe_load((FLOWGRAPHS / "capture.grc").read_text())
+    flowgraph["options"]["parameters"]["id"] = "radio"
+    state = flowgraph["blocks"][0]["states"]
+    variables = {"freq": "2.4e9", "rate": "1e6", "level": "40", "width": "10e6", "mode": '"slow_attack"'}
+    flowgraph["blocks"] = [
+        {"name": name, "id": "variable", "parameters": {"value": value}, "states": state}
+        for name, value in variables.items()]
+    flowgraph["blocks"] += [
+        {"name": name, "id": f"iio_stream_{name}", "parameters": {"endpoint": "sim:", **parameters}, "states": state}
+        for name in ("source", "sink")]
+    flowgraph["connections"] = [["source", "0", "sink", "0"]]
+    return flowgraph
+
+
+def compiled_radio(folder, **parameters):
+    path = folder / "radio.grc"
+    path.write_text(yaml.safe_dump(radio(**parameters)))
+    return compiled(path, folder)
+
+
+def test_the_settings_of_the_dialog_open_the_device_and_follow_their_variables(tmp_path):
+    made = compiled_radio(tmp_path, device="adc", uri="ip:192.168.2.1", channels="['a', 'b']", frequency="freq",
+                          sample_rate="rate", gain="level", bandwidth="width", settings="{'agc': mode}")
+    said = run(sys.executable, "-c", VARIABLES, made.parent, folder=tmp_path)
+    endpoint = ("iio:adc?agc=slow_attack&bandwidth=10000000.0&channels=a,b&frequency=2400000000.0&gain=40"
+                "&rate=1000000.0&uri=ip:192.168.2.1")
+    assert lines(said, "opened") == [endpoint] * 2
+    for call in ("set_frequency 2500000000.0", "set_sample_rate 2000000.0", "set_gain 33", "set_bandwidth 5000000.0",
+                 "set_settings {'agc': 'fast_attack'}"):
+        assert lines(said, "called").count(call) == 2, said
+    assert len(lines(said, "called")) == 10
+
+
+def test_empty_settings_leave_the_device_as_it_is(tmp_path):
+    made = compiled_radio(tmp_path, device="adc", sample_rate="")
+    said = run(sys.executable, "-c", VARIABLES, made.parent, folder=tmp_path)
+    assert lines(said, "opened") == ["iio:adc"] * 2 and lines(said, "called") == []
+
+
+def test_the_rate_of_the_samples_is_not_set_on_a_sink_without_a_device(tmp_path):
+    """A recording has the rate in its metadata, and cannot change it."""
+    made = compiled_radio(tmp_path, sample_rate="rate")
+    said = run(sys.executable, "-c", VARIABLES, made.parent, folder=tmp_path)
+    assert lines(said, "opened") == ["sim:?rate=1000000.0", "sim:"]
+    assert lines(said, "called") == ["set_sample_rate 2000000.0", "set_sample_rate None"]
+
+
+@pytest.mark.parametrize("parameters", [{"endpoint": ""}, {"uri": "ip:192.168.2.1"}, {"frequency": "'2.4 GHz'"}])
+def test_the_companion_reports_parameters_that_are_not_possible(tmp_path, parameters):
+    with pytest.raises(AssertionError, match="Assertion"):
+        compiled_radio(tmp_path, **parameters)
+
+
 def defaults(name):
     """Returns a flowgraph with the block and its default parameters."""
     flowgraph = yaml.safe_load((FLOWGRAPHS / "capture.grc").read_text())
@@ -176,7 +283,7 @@ def test_the_template_uses_exactly_the_parameters_of_the_block(name):
     text = (GRC / f"iio_stream_{name}.block.yml").read_text()
     block = yaml.safe_load(text)
     ids = {parameter["id"] for parameter in block["parameters"]}
-    used = set(re.findall(r"\$\{\s*(\w+)\s*\}", block["templates"]["make"]))
+    used = set(re.findall(r"\$\{\s*(\w+)", block["templates"]["make"]))
     assert used == ids - ({"ports"} if name == "source" else set())
 
 

@@ -127,7 +127,7 @@ def test_failing_to_prepare_again_ends_the_flowgraph_with_a_message(tmp_path):
     (("null:",), ValueError, "null"),
     (("sim:", "fc64"), ValueError, "did you mean 'fc32'"),
     (("sim:", "fc32", 0), ValueError, "vlen=0"),
-    (("sim:", "fc32", 1, "tags"), ValueError, "did you mean 'tag'"),
+    (("sim:", "fc32", 1, "marks"), ValueError, "did you mean 'mark'"),
     (("sim:?channels=3&format=ri16_le",), ValueError, "not I/Q pairs"),
     (("/nowhere/at/all.ci16?rate=1",), FileNotFoundError, "/nowhere/at/all.ci16")])
 def test_an_invalid_source_is_a_clear_error(arguments, kind, words):
@@ -169,7 +169,9 @@ CALLS = {
     "sink": ({"endpoint": "null:"}, "type ports vlen format sample_rate length_tag buffer_size buffers stats_interval"),
     "endpoint_of": ({"uri": "", "device": "adc"}, "channels"),
     "with_options": ({"endpoint": "sim:", "options": {}}, ""),
-    "tune": ({"options": {}}, ""), "format": ({}, ""), "summary": ({}, ""), "sample_rate": ({}, "")}
+    "tune": ({"options": {}}, ""), "format": ({}, ""), "summary": ({}, ""), "sample_rate": ({}, ""),
+    "set_settings": ({"options": {}}, ""), "set_frequency": ({"hertz": 1e9}, ""),
+    "set_sample_rate": ({"rate": 1e6}, ""), "set_gain": ({"decibels": 40}, ""), "set_bandwidth": ({"hertz": 1e6}, "")}
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -200,7 +202,6 @@ def test_the_error_of_an_invalid_number_has_its_name_and_value(make, words):
 
 @pytest.mark.parametrize("options, words", [
     ({"gain": [1, 2]}, "gain=[1, 2] is not a number or text"),
-    ({"gain": None}, "gain=None"),
     ({3: "x"}, "the option 3 is not text"),
 ])
 def test_the_error_of_a_wrong_option_is_readable(options, words):
@@ -215,6 +216,12 @@ def test_numpy_scalars_are_options_and_arguments():
     iio_stream.source("sim:", vlen=np.int64(2), samples=np.uint32(3), stats_interval=np.float32(0))
 
 
+def test_an_option_that_is_none_is_left_out():
+    """The Companion's blocks pass None for a parameter that is empty."""
+    assert iio_stream.with_options("iio:adc?rate=5", {"gain": None, "agc": "slow"}) == "iio:adc?agc=slow&rate=5"
+    assert iio_stream.with_options("iio:adc?gain=3", {"gain": None}) == "iio:adc?gain=3"
+
+
 def test_the_docstrings_of_the_blocks_are_complete():
     for thing in (iio_stream.source, iio_stream.sink):
         for argument in ("endpoint", "type", "vlen", "buffer_size", "stats_interval"):
@@ -222,7 +229,11 @@ def test_the_docstrings_of_the_blocks_are_complete():
         for unit in ("samples per item", "samples per block", "; 0: about 10 ms",
                      "seconds between messages to stats; 0: no messages"):
             assert unit in thing.__doc__
-        for method in ("format", "tune", "summary"):
+        for method, unit in (("set_frequency", "in Hz"), ("set_sample_rate", "samples per second"),
+                             ("set_gain", "in dB"), ("set_bandwidth", "in Hz")):
+            text = getattr(thing, method).__doc__
+            assert unit in text and "Returns False" in text and "any thread" in text
+        for method in ("format", "tune", "set_settings", "summary"):
             assert len(getattr(thing, method).__doc__.splitlines()[-2:]) == 2 and "." in getattr(thing, method).__doc__
     assert "samples per second" in iio_stream.sink.__doc__
 

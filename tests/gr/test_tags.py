@@ -109,8 +109,8 @@ def test_the_time_of_an_item_is_the_time_of_its_first_sample(vlen):
     assert abs(seconds(later) - seconds(start) - (item * vlen + 100) / RATE) < 2e-6
 
 
-def test_on_gap_zero_inserts_zeros_for_lost_samples():
-    made = Received(DROP, "sc16", samples=COUNT, on_gap="zero")
+def test_on_gap_zero_fill_inserts_zeros_for_lost_samples():
+    made = Received(DROP, "sc16", samples=COUNT, on_gap="zero-fill")
     values = ramp(2 * (COUNT + 100)).reshape(-1, 2).copy()
     values[12345:12445] = 0
     assert (made.ports[0] == values).all()

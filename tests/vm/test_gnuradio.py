@@ -222,6 +222,60 @@ def test_a_radio_can_be_retuned_while_samples_flow():
         source.tune({"gain": 999})
 
 
+def phy(name):
+    return (iio_dir(PHY) / name).read_text().split()[0]
+
+
+def test_setters_tune_a_running_receiver():
+    sim(rate=RATE)
+    top, heard = gr.top_block(), blocks.message_debug()
+    source = iio_stream.source(f"iio:{ADC}?channels=voltage0_i,voltage0_q&frequency=1G")
+    sink = blocks.vector_sink_c()
+    top.connect(source, sink)
+    top.msg_connect(source, "async_msgs", heard, "store")
+
+    def tagged(key):
+        return [value for _, name, value in told(sink) if name == key]
+
+    top.start()
+    until(lambda: tagged("rx_freq") == [1e9])
+    assert source.set_frequency(2.4e9) and source.set_gain(12) and source.set_bandwidth(300e3)
+    assert phy("out_altvoltage0_RX_LO_frequency") == "2400000000"
+    assert float(phy("in_voltage0_hardwaregain")) == 12 and phy("in_voltage_rf_bandwidth") == "300000"
+    until(lambda: tagged("rx_freq")[-1] == 2.4e9)
+    assert source.set_sample_rate(2 * RATE) and phy("in_voltage_sampling_frequency") == str(2 * RATE)
+    until(lambda: tagged("rx_rate")[-1] == 2 * RATE)
+    assert source.sample_rate() == 2 * RATE
+    assert source.set_gain(999) is False and float(phy("in_voltage0_hardwaregain")) == 12
+    delivered = len(sink.data())
+    until(lambda: len(sink.data()) > delivered)  # the error has not ended the flowgraph
+    top.stop()
+    top.wait()
+    answers = said(heard, "answer")
+    assert [answer["error"] is None for answer in answers] == [True] * 4 + [False]
+    assert answers[0]["tuning"]["frequency"] == 2.4e9 and answers[1]["tuning"]["gain"] == 12
+    assert answers[4]["error"]["name"] == "EINVAL" and said(heard, "error") == []
+
+
+def test_setters_tune_a_running_transmitter():
+    sim(dac_rate=RATE)
+    top = gr.top_block()
+    sink = iio_stream.sink(f"iio:{DAC}", "sc16", 2, buffer_size=8192, buffers=4)
+    for port in range(2):
+        top.connect(blocks.null_source(4), (sink, port))
+    top.start()
+    until(lambda: count("delivered") > RATE // 10)
+    assert sink.set_frequency(900e6) and sink.set_gain(-10.25) and sink.set_bandwidth(2e6)
+    assert phy("out_altvoltage1_TX_LO_frequency") == "900000000" and phy("out_voltage_rf_bandwidth") == "2000000"
+    assert float(phy("out_voltage0_hardwaregain")) == -10.25
+    delivered = count("delivered")
+    assert sink.set_gain(999) is False
+    until(lambda: count("delivered") > delivered + RATE // 10)
+    top.stop()
+    top.wait()
+    assert json.loads(sink.summary())["error"] is None
+
+
 def test_samples_go_from_the_adc_through_floats_to_the_dac():
     top = gr.top_block()
     source = iio_stream.source(f"iio:{ADC}", samples=1 << 18)

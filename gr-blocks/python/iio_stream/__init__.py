@@ -37,13 +37,20 @@ def _options(value):
     return dict(value)
 
 
+def _number_or_none(value):
+    return None if value is None else float(value)
+
+
 _KINDS = {_text: "text in UTF-8", _count: "a whole number from 0 on, below 2^64", float: "a number",
+          _number_or_none: "a number",
           _names: "a list of names", _options: "a dictionary of options"}
 _SOURCE = {"endpoint": _text, "type": _text, "vlen": _count, "on_gap": _text, "packet_len": _text,
            "buffer_size": _count, "buffers": _count, "samples": _count, "stats_interval": float}
 _SINK = {"endpoint": _text, "type": _text, "ports": _count, "vlen": _count, "format": _text,
          "sample_rate": float, "length_tag": _text, "buffer_size": _count, "buffers": _count,
          "stats_interval": float}
+_SETTERS = {"set_frequency": "hertz", "set_sample_rate": "rate", "set_gain": "decibels",
+            "set_bandwidth": "hertz"}
 
 
 def _arguments(name, kinds, needed, values, named):
@@ -87,5 +94,9 @@ source.sample_rate = _checked(source.sample_rate, "sample_rate", {})
 sink.__init__ = _checked(sink.__init__, "sink", _SINK)
 for _block in (source, sink):
     _block.tune = _checked(_block.tune, "tune", {"options": _options}, 1)
+    _block.set_settings = _checked(_block.set_settings, "set_settings", {"options": _options}, 1)
+    for _name, _argument in _SETTERS.items():
+        _setter = _checked(getattr(_block, _name), _name, {_argument: _number_or_none}, 1)
+        setattr(_block, _name, _setter)
     _block.format = _checked(_block.format, "format", {})
     _block.summary = _checked(_block.summary, "summary", {})

@@ -55,6 +55,27 @@ public:
     virtual std::string format() const = 0;
     //! Tunes a radio, running or not, like the port command; throws the library's Error.
     virtual void tune(const std::map<std::string, std::string>& options) = 0;
+
+    /*!
+     * \name Setters for callbacks, such as those of a slider
+     * Each tunes the radio, running or not. On failure (the endpoint is not a radio, the value is
+     * out of range, the device does not answer) it logs the error and returns false, and the
+     * flowgraph continues; it does not throw. The answer on async_msgs is that of a command, with
+     * the error or the values that the radio reads back. Thread: any.
+     */
+    //!@{
+    //! Sets the centre frequency, in Hz.
+    virtual bool set_frequency(double hertz) = 0;
+    //! Sets the sample rate, in samples per second.
+    virtual bool set_sample_rate(double rate) = 0;
+    //! Sets the gain, in dB, and switches automatic gain control off.
+    virtual bool set_gain(double decibels) = 0;
+    //! Sets the bandwidth of the analogue filter, in Hz.
+    virtual bool set_bandwidth(double hertz) = 0;
+    //! Sets options of tune(). Nothing is set, and nothing fails, if there are none.
+    virtual bool set_settings(const std::map<std::string, std::string>& options) = 0;
+    //!@}
+
     //! The summary of the last run, as printed by the command's --json; empty before its end.
     virtual std::string summary() const = 0;
 };

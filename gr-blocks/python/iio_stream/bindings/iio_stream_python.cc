@@ -35,7 +35,7 @@ using words = std::map<std::string, std::string>;
 
 std::string shown(const py::handle& object) { return py::repr(object).cast<std::string>(); }
 
-// Converts numbers (including NumPy's), booleans and text.
+// Converts numbers (including NumPy's), booleans and text. An option that is None is left out.
 std::string word_of(const std::string& key, const py::handle& value)
 {
     const std::string kind = py::str(py::type::of(value).attr("__name__")).cast<std::string>();
@@ -57,9 +57,33 @@ words words_of(const py::dict& options)
         if (!py::isinstance<py::str>(key))
             iio_stream::fail_usage("the option " + shown(key) + " is not text");
         const std::string name = key.cast<std::string>();
-        found[name] = word_of(name, value);
+        if (!value.is_none())
+            found[name] = word_of(name, value);
     }
     return found;
+}
+
+constexpr const char* setter_errors =
+    "\nNone leaves it unchanged. Returns False if the radio cannot be set so: the error is logged "
+    "and sent to\nasync_msgs, and the flowgraph continues; tune() raises it instead. May be called "
+    "from any thread.";
+
+// Binds a setter that runs without the GIL, because a device on the network can be slow.
+template <typename EmptyBlock>
+void bind_setter(block_class<EmptyBlock>& type,
+                 const char* name,
+                 const char* argument,
+                 bool (EmptyBlock::*set)(double),
+                 const std::string& purpose)
+{
+    type.def(
+        name,
+        [set](EmptyBlock& block, std::optional<double> value) {
+            const py::gil_scoped_release others;
+            return !value || (block.*set)(*value);
+        },
+        py::arg(argument),
+        (purpose + setter_errors).c_str());
 }
 
 template <typename EmptyBlock>
@@ -77,10 +101,40 @@ void bind_common(block_class<EmptyBlock>& type)
             "Tunes a radio, whether it streams or not: {\"frequency\": 2.4e9, \"gain\": 40}. Like "
             "the port\n"
             "command, but raises OSError, or ValueError for an invalid option.")
+        .def(
+            "set_settings",
+            [](EmptyBlock& block, const py::dict& options) {
+                const words wanted = words_of(options);
+                const py::gil_scoped_release others;
+                return block.set_settings(wanted);
+            },
+            py::arg("options"),
+            "Sets the options of tune(), such as {\"agc\": \"slow_attack\"}. An option that is None "
+            "is left out.\nReturns False on failure, like set_frequency().")
         .def("summary",
              &EmptyBlock::summary,
              "The summary of the last run, as printed by the command's --json; \"\" before its "
              "end.");
+    bind_setter(type,
+                "set_frequency",
+                "hertz",
+                &EmptyBlock::set_frequency,
+                "Sets the centre frequency of the radio, in Hz, while it streams or not.");
+    bind_setter(type,
+                "set_sample_rate",
+                "rate",
+                &EmptyBlock::set_sample_rate,
+                "Sets the sample rate of the device, in samples per second.");
+    bind_setter(type,
+                "set_gain",
+                "decibels",
+                &EmptyBlock::set_gain,
+                "Sets the gain of the radio, in dB, and switches automatic gain control off.");
+    bind_setter(type,
+                "set_bandwidth",
+                "hertz",
+                &EmptyBlock::set_bandwidth,
+                "Sets the bandwidth of the radio's analogue filter, in Hz.");
 }
 
 void bind_source(py::module_& module)
@@ -91,7 +145,8 @@ void bind_source(py::module_& module)
 endpoint        "sim:?rate=1M", "iio:cf-ad9361-lpc?frequency=2.4G", a recording's path, ...
 type            "fc32" or "sc16": an output for each pair of channels; "f32" or "s16": one for each channel
 vlen            samples per item
-on_gap          "tag", "stop" (the flowgraph ends before the gap) or "zero" (zeros for samples certainly lost)
+on_gap          "mark" (tags only), "stop" (the flowgraph ends before the gap) or "zero-fill" (zeros for samples
+                certainly lost)
 packet_len      key of a tag on each piece of the stream without a gap; "": none
 buffer_size     samples per block; 0: about 10 ms
 buffers         number of blocks; 0: enough for 250 ms
@@ -104,7 +159,7 @@ Raises OSError if the endpoint cannot be opened, ValueError for an invalid optio
              py::arg("endpoint") = "sim:",
              py::arg("type") = "fc32",
              py::arg("vlen") = 1,
-             py::arg("on_gap") = "tag",
+             py::arg("on_gap") = "mark",
              py::arg("packet_len") = "",
              py::arg("buffer_size") = 0,
              py::arg("buffers") = 0,
@@ -178,7 +233,8 @@ PYBIND11_MODULE(iio_stream_python, module)
         },
         py::arg("endpoint"),
         py::arg("options"),
-        "Returns the endpoint with additional options: with_options(\"iio:adc\", {\"gain\": 40}).");
+        "Returns the endpoint with additional options: with_options(\"iio:adc\", {\"gain\": 40}). An "
+        "option that is\nNone is left out.");
     bind_source(module);
     bind_sink(module);
 }
