@@ -14,7 +14,6 @@ DEBIAN = "/usr/bin/python3"       # Debian's interpreter, with the system's pack
 VENV = "build/venv/bin/python"    # the same interpreter, with packages from PyPI as well
 
 # A unity build compiles many files as one. Batches of 48 take two thirds of the time of batches of 16.
-# script/build uses batches of 16, which recompile faster after a change to one file.
 UNITY = ("-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=48")
 # With --full the tested tree is compiled file by file, which proves that each file includes what it uses.
 FILE_BY_FILE = ("-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON",)
