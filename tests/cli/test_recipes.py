@@ -4,6 +4,7 @@ board. tests/vm/test_recipes.py runs those that need a board, and tests/gr/test_
 Radio."""
 import array
 import datetime
+import importlib.util
 import json
 import os
 import pathlib
@@ -69,6 +70,20 @@ def test_each_check_belongs_to_a_recipe():
 def test_a_recipe_of_the_cookbook_runs(heading, tmp_path):
     said = "".join(run(language, code, tmp_path) for language, code in RECIPES[heading])
     CHECKS.get(heading, lambda folder, said: None)(tmp_path, said)
+
+
+def test_the_first_steps_run_in_order(tmp_path):
+    """A page for beginners continues from one section to the next."""
+    for heading, codes in recipes("getting-started.md", "host").items():
+        if heading == "Look at it" and not importlib.util.find_spec("matplotlib"):
+            continue
+        for language, code in codes:
+            said = run(language, code, tmp_path)
+        if heading == "Record":
+            assert (tmp_path / "first.sigmf-data").stat().st_size == 4_000_000
+        if heading == "Look at it":
+            assert (tmp_path / "first.png").read_bytes().startswith(b"\x89PNG")
+    assert said.startswith("1000000.0 1000000 ()\n0 ("), said
 
 
 @pytest.mark.parametrize("heading", [heading for heading, codes in TABLES.items() if codes])

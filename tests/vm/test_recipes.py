@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # guest: --sim board=pluto
-"""The cookbook's recipes for a board, and the commands for users of other tools, run as printed.
+"""The recipes for a board in the cookbook and in the first steps, and the commands for users of other tools, run as printed.
 
     script/vm --sim board=pluto -- /usr/bin/python3 -m pytest -q tests/vm/test_recipes.py
 """
@@ -14,7 +14,7 @@ from board_scans import load
 from conftest import iio_dir
 from support.documents import place, recipes, right_columns
 
-RECIPES = recipes("cookbook.md", "board")
+RECIPES = {**recipes("cookbook.md", "board"), **recipes("getting-started.md", "board")}
 COLUMNS = right_columns("coming-from.md")
 COMMANDS = {heading: [code for code in codes if place(code) == "board" and "iio-stream" in code]
             for heading, codes in COLUMNS.items()}

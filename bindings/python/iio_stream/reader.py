@@ -83,6 +83,8 @@ class Reader(Stream[_core.Reader]):
         return self._tuning
 
     def start(self) -> None:
+        """Starts the stream now rather than with the first block, or restarts a stream that has ended. In a
+        Session, this starts all streams of the session. Raises Error."""
         self._rest.clear()
         super().start()
 
