@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The setters of the blocks on endpoints that are not radios: they report the error and do not end the flowgraph.
-tests/vm/test_gnuradio.py tests them on a radio."""
+"""The setters of the blocks on endpoints that are not radios: they report the error and do not end the
+flowgraph. tests/vm/test_gnuradio.py tests them on a radio."""
 import math
 
 import pytest

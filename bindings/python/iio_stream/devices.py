@@ -117,9 +117,9 @@ class Attributes:
 
 
 attr = Attributes()
-"""Attributes by path, ``"DEVICE[/CHANNEL]/NAME"``: ``attr[PATH]`` or ``attr.get(PATH, uri)`` reads one, ``attr[PATH] =
-value`` writes it, ``attr.set(PATH, value, uri)`` also returns the value that the hardware then reports, and
-``attr.list(DEVICE, uri)`` returns all attributes of a device."""
+"""Attributes by path, ``"DEVICE[/CHANNEL]/NAME"``: ``attr[PATH]`` or ``attr.get(PATH, uri)`` reads one,
+``attr[PATH] = value`` writes it, ``attr.set(PATH, value, uri)`` also returns the value that the hardware then
+reports, and ``attr.list(DEVICE, uri)`` returns all attributes of a device."""
 
 
 @dataclass(frozen=True)
