@@ -31,7 +31,7 @@ int list(const std::string& path, const std::string& uri)
 
 // Returns the text to write for a value of the command line: the content of FILE for "@FILE", and
 // whole hertz for "2.4G" if the attribute is a number.
-std::string written_value(const std::string& path, const std::string& value, const std::string& uri)
+std::string written_value(const Device& device, const std::string& path, const std::string& value)
 {
     if (value.starts_with('@')) {
         std::ifstream file(value.substr(1), std::ios::binary);
@@ -47,13 +47,23 @@ std::string written_value(const std::string& path, const std::string& value, con
     if (value.find_first_of("kMG") == std::string::npos ||
         !std::isdigit(static_cast<unsigned char>(value.front())))
         return value;
-    const std::string now = get_attribute(path, uri);
+    const std::string now = device.get(path);
     double number = 0;
     if (std::from_chars(now.data(), now.data() + now.size(), number).ec != std::errc())
         return value;
     std::array<char, 32> text;
     std::snprintf(text.data(), text.size(), "%.0f", parse_rate(path, value));
     return text.data();
+}
+
+// Returns the value that was read back from the hardware.
+std::string set(const std::string& path, const std::string& value, const std::string& uri)
+{
+    const std::size_t slash = path.find('/');
+    if (slash == std::string::npos)
+        return set_attribute(path, value, uri); // throws: the path does not name a device
+    Device device(path.substr(0, slash), uri);
+    return device.set(path, written_value(device, path, value));
 }
 
 } // namespace
@@ -96,8 +106,7 @@ int attr_command(std::vector<std::string> arguments)
     }
     if (!value)
         fail_usage("attr set " + path + ": the value is missing");
-    // set_attribute() returns the value that was read back from the hardware.
-    print_text(stdout, set_attribute(path, written_value(path, *value, uri), uri) + "\n");
+    print_text(stdout, set(path, *value, uri) + "\n");
     return 0;
 }
 

@@ -162,20 +162,27 @@ std::string range_text(const std::string& option, std::string available)
     return value_text(option, least) + " to " + value_text(option, most);
 }
 
-std::string read(const Device& device, const std::string& attribute)
+// Returns the value of an attribute of the device or of its front end. `info` has the values of the
+// device's own attributes.
+std::string value_of(const DeviceInfo& info, const Device& device, const std::string& attribute)
 try {
+    const std::string owner = (info.name.empty() ? info.id : info.name) + "/";
+    for (const AttributeInfo& own : info.attributes)
+        if (attribute == owner + (own.channel.empty() ? "" : own.channel + "/") + own.name)
+            return printable(own.value);
     return printable(device.get(attribute));
 } catch (const Error&) {
     return ""; // it does not exist, or cannot be read now
 }
 
 // Prints the settings of the front end, each with its value, its range and its attribute.
-void print_settings(const BufferInfo& buffer, const Device& device)
+void print_settings(const DeviceInfo& info, const BufferInfo& buffer, const Device& device)
 {
     for (const auto& [option, places] : buffer.tuning)
         for (const std::string& place : places) {
-            const std::string value = value_text(option, read(device, place));
-            const std::string range = range_text(option, read(device, place + "_available"));
+            const std::string value = value_text(option, value_of(info, device, place));
+            const std::string range =
+                range_text(option, value_of(info, device, place + "_available"));
             print_line(stdout, "    %-14s %-14s %-28s %s", (option + "=").c_str(), value.c_str(),
                        range.c_str(), place.c_str());
         }
@@ -199,7 +206,7 @@ void print_device(const DeviceInfo& device, const Device* settings)
             print_line(stdout, "    %-14s %s%s", channel.id.c_str(), channel.type.text().c_str(),
                        component_text(channel.component));
         if (settings != nullptr)
-            print_settings(buffer, *settings);
+            print_settings(device, buffer, *settings);
         else
             for (const auto& [option, places] : buffer.tuning)
                 for (const std::string& place : places)
@@ -236,8 +243,10 @@ int info_command(std::vector<std::string> arguments)
     parser.app().add_flag("--json", json, "print one JSON object, or write it to =FILE");
     parser.parse(std::move(arguments));
 
-    const std::vector<DeviceInfo> found =
-        name.empty() ? devices(uri) : std::vector<DeviceInfo>{device(name, uri)};
+    std::optional<Device> one;
+    if (!name.empty())
+        one.emplace(name, uri);
+    const std::vector<DeviceInfo> found = one ? std::vector{one->info()} : devices(uri);
     if (!json.empty()) {
         Json object{{"schema", 1}, {"command", "info"}, {"version", kVersion}, {"uri", uri}};
         object["devices"] = Json::array();
@@ -252,8 +261,7 @@ int info_command(std::vector<std::string> arguments)
     } else if (name.empty()) {
         print_list(found);
     } else {
-        const Device settings(name, uri);
-        print_device(found.front(), &settings);
+        print_device(found.front(), &*one);
     }
     if (found.empty())
         print_line(stdout, "no IIO devices in %s (--uri ip:ADDRESS shows those of another machine)",
