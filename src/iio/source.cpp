@@ -45,9 +45,14 @@ IioSource::IioSource(const Device& device, const BufferSettings& settings, Optio
     tuner.take(options);
     tuning_ = tuner.read();
     tuning_differs_ = tuner.differences();
-    const SampleRate own = sample_rate_of(dir_.device_dir(), false);
-    format_.sample_rate = tuning_.rate.value_or(own.value);
-    rate_file_ = tuning_.rate ? tuner.rate_file() : own.file;
+    if (tuning_.rate) {
+        format_.sample_rate = *tuning_.rate;
+        rate_file_ = tuner.rate_file();
+    } else {
+        const SampleRate own = sample_rate_of(dir_.device_dir(), false);
+        format_.sample_rate = own.value;
+        rate_file_ = own.file;
+    }
     has_blocks_ = file_.blocks() != BufferFile::Blocks::none;
     if (path_ == Path::automatic || path_ == Path::mmap)
         file_.require_blocks();

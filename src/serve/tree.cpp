@@ -52,8 +52,8 @@ std::shared_ptr<const Tree> Tree::read()
         return tree; // a driver may be loaded later
     }
     for (const iio::DeviceNode& node : tree->context_->devices())
-        tree->devices_.push_back(
-            {&node, buffer_attributes(node.id), sys::list_files(kDebugfs + node.id)});
+        tree->devices_.push_back({&tree->context_->complete(node), buffer_attributes(node.id),
+                                  sys::list_files(kDebugfs + node.id)});
     return tree;
 }
 

@@ -30,7 +30,11 @@ UniqueFd open_file(const std::string& path, int flags, unsigned mode)
     return fd;
 }
 
-std::optional<std::string> read_text(const std::string& path)
+namespace {
+
+enum class ShortRead { ends, continues };
+
+std::optional<std::string> read_whole(const std::string& path, ShortRead short_read)
 {
     UniqueFd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
     if (!fd.valid()) {
@@ -48,11 +52,26 @@ std::optional<std::string> read_text(const std::string& path)
             fail(errno, "read", path);
         if (got == 0)
             break;
-        text.append(chunk.data(), static_cast<std::size_t>(got));
+        const auto bytes = static_cast<std::size_t>(got);
+        text.append(chunk.data(), bytes);
+        if (short_read == ShortRead::ends && bytes < chunk.size())
+            break;
     }
     while (!text.empty() && text.back() == '\n')
         text.pop_back();
     return text;
+}
+
+} // namespace
+
+std::optional<std::string> read_text(const std::string& path)
+{
+    return read_whole(path, ShortRead::continues);
+}
+
+std::optional<std::string> read_sysfs(const std::string& path)
+{
+    return read_whole(path, ShortRead::ends);
 }
 
 std::optional<double> read_number(int fd) noexcept

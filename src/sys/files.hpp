@@ -14,6 +14,9 @@ UniqueFd open_file(const std::string& path, int flags, unsigned mode = 0);
 
 /// Reads a small file whole, without the trailing newline; nullopt if it does not exist.
 std::optional<std::string> read_text(const std::string& path);
+/// The same for a file in sysfs, with one read() less: sysfs gives the whole text at once. In
+/// procfs, a read() that does not fill its buffer does not mean that the file ends.
+std::optional<std::string> read_sysfs(const std::string& path);
 
 /// Reads a small open file from its start and returns the number at its beginning. Returns nullopt
 /// and sets errno if the file cannot be read; errno is EINVAL if there is no number. Does not

@@ -47,8 +47,8 @@ std::vector<Element> read_elements(const std::string& dir)
         Element element;
         element.file = file.substr(0, file.size() - 3);
         const std::string path = dir + "/" + element.file;
-        const auto type = sys::read_text(path + "_type");
-        const auto index = sys::read_text(path + "_index");
+        const auto type = sys::read_sysfs(path + "_type");
+        const auto index = sys::read_sysfs(path + "_index");
         if (!type || !index)
             continue;
         element.channel.id = element.file.substr(element.file.find('_') + 1);
@@ -79,7 +79,7 @@ BufferDir::BufferDir(const std::string& device_id, const std::string& device_nam
                     "the device has no such buffer",
                     index == 0 ? "only devices with a buffer can stream; iio-stream info lists them"
                                : "buffer=0 is the first");
-    output_ = sys::read_text(buffer_dir_ + "/direction").value_or("in") == "out";
+    output_ = sys::read_sysfs(buffer_dir_ + "/direction").value_or("in") == "out";
     std::vector<std::string> unknown;
     for (Element& element : read_elements(elements_dir_)) {
         if (!element.remark.empty()) {
@@ -91,7 +91,11 @@ BufferDir::BufferDir(const std::string& device_id, const std::string& device_nam
         files_.push_back(std::move(element.file));
     }
     files_.insert(files_.end(), unknown.begin(), unknown.end());
-    driver_name_ = sys::read_text(device_dir_ + "/name").value_or("");
+    driver_name_ = sys::read_sysfs(device_dir_ + "/name").value_or("");
+    if (const auto text = sys::read_sysfs(buffer_dir_ + kAlignment)) {
+        is_dma_ = true;
+        alignment_ = std::max<std::size_t>(std::strtoul(text->c_str(), nullptr, 10), 1);
+    }
     pair_up(driver_name_, elements_, Iq::automatic);
 }
 
@@ -135,26 +139,14 @@ Format BufferDir::choose(const std::string& names, Iq iq) const
     return format;
 }
 
-bool BufferDir::is_dma() const
-{
-    return sys::path_exists(buffer_dir_ + kAlignment);
-}
-
-std::size_t BufferDir::alignment() const
-{
-    const auto text = sys::read_text(buffer_dir_ + kAlignment);
-    const std::size_t bytes = text ? std::strtoul(text->c_str(), nullptr, 10) : 1;
-    return std::max<std::size_t>(bytes, 1);
-}
-
 bool BufferDir::is_enabled() const
 {
-    return sys::read_text(buffer_dir_ + "/enable").value_or("0") == "1";
+    return sys::read_sysfs(buffer_dir_ + "/enable").value_or("0") == "1";
 }
 
 std::size_t BufferDir::data_available() const
 {
-    const auto text = sys::read_text(buffer_dir_ + "/data_available");
+    const auto text = sys::read_sysfs(buffer_dir_ + "/data_available");
     return text ? std::strtoul(text->c_str(), nullptr, 10) : 0;
 }
 
@@ -174,7 +166,7 @@ void BufferDir::enable_channels(const Format& format)
                             [&](const Channel& c) { return c.id == elements_[i].id; });
             const std::string path = elements_dir_ + "/" + files_[i] + "_en";
             if ((wanted ? "1" : "0") == std::string_view(state) &&
-                sys::read_text(path).value_or("") != state)
+                sys::read_sysfs(path).value_or("") != state)
                 enable_channel(path, state);
         }
 }
@@ -286,7 +278,7 @@ SampleRate sample_rate_of(const std::string& device_dir, bool output)
             file.starts_with("out_altvoltage"))
             continue;
         try {
-            const std::string text = sys::read_text(device_dir + "/" + file).value_or("");
+            const std::string text = sys::read_sysfs(device_dir + "/" + file).value_or("");
             if (const double rate = std::strtod(text.c_str(), nullptr); rate > 0)
                 return {rate, device_dir + "/" + file};
         } catch (const Error&) {

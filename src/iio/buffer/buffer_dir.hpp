@@ -34,10 +34,10 @@ public:
 
     /// Returns false for the kernel's software FIFO (kfifo), which silently drops samples that it
     /// has no room for.
-    bool is_dma() const;
+    bool is_dma() const noexcept { return is_dma_; }
     /// DMA addresses and lengths must be multiples of this many bytes; 1 if the driver does not
     /// state it.
-    std::size_t alignment() const;
+    std::size_t alignment() const noexcept { return alignment_; }
     bool is_enabled() const;
     /// With DMA, returns the number of bytes that can be read from or written to the kernel's own
     /// blocks. With the software FIFO, returns the number of samples in the FIFO.
@@ -81,7 +81,8 @@ private:
     std::string device_dir_, buffer_dir_, elements_dir_;
     std::string name_;        ///< the name that the user gave
     std::string driver_name_; ///< the kernel's name for the device
-    bool output_ = false;
+    bool output_ = false, is_dma_ = false;
+    std::size_t alignment_ = 1;
     std::string chosen_; ///< the channels that are switched on
     bool whole_ = false; ///< all channels are switched on
     std::int64_t disabled_ns_ = 0;

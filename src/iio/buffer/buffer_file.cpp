@@ -66,7 +66,7 @@ bool kernel_may_have_blocks()
 
 bool shows_enabled(const std::string& file)
 {
-    return sys::read_text(file).value_or("0") == "1";
+    return sys::read_sysfs(file).value_or("0") == "1";
 }
 
 std::string enable_file(const std::string& device_id, int index)

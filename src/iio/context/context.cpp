@@ -56,16 +56,21 @@ std::vector<Device> devices(const ContextPtr& context)
 
 Device find_device(const ContextPtr& context, const std::string& uri, const std::string& name)
 {
+    // The device may be unplugged before its attributes are needed.
+    const auto with_attributes = [](const Device& device) {
+        (void)device.node();
+        return device;
+    };
     // The name may have the form of an endpoint.
     const std::string plain = name.starts_with("iio:") ? name.substr(4) : name;
     const std::vector<Device> all = devices(context);
     for (const Device& device : all)
         if (plain == device.id() || "iio:" + plain == device.id())
-            return device;
+            return with_attributes(device);
     // Board makers distinguish two chips of one kind by their labels, so labels take precedence.
     for (const auto property : {&Device::label, &Device::name})
         if (const auto found = those_called(all, property, plain); !found.empty())
-            return only(found, plain);
+            return with_attributes(only(found, plain));
     std::vector<std::string> known;
     for (const Device& device : all)
         known.push_back(known_as(device));
@@ -98,7 +103,7 @@ std::string Device::way_out(int error, const std::string& channel, const std::st
 std::vector<std::string> Device::channels() const
 {
     std::vector<std::string> ids;
-    for (const DeviceNode::Channel& channel : node_->channels)
+    for (const DeviceNode::Channel& channel : node().channels)
         ids.push_back(channel.full_id());
     return ids;
 }
@@ -109,7 +114,7 @@ const DeviceNode::Channel& Device::find_channel(const std::string& id) const
 {
     std::vector<std::string> known;
     for (const bool output : {false, true})
-        for (const DeviceNode::Channel& channel : node_->channels) {
+        for (const DeviceNode::Channel& channel : node().channels) {
             if (channel.output != output)
                 continue;
             if (id == channel.full_id() || id == channel.id || id == channel.name)
@@ -126,7 +131,7 @@ std::string Device::channel_name(const std::string& channel) const
 
 const std::vector<DeviceNode::Attribute>& Device::attributes_of(const std::string& channel) const
 {
-    return channel.empty() ? node_->attributes : find_channel(channel).attributes;
+    return channel.empty() ? node().attributes : find_channel(channel).attributes;
 }
 
 std::vector<std::string> Device::attribute_names(const std::string& channel) const
@@ -181,7 +186,7 @@ std::string Device::read(const std::string& channel, const std::string& name) co
 {
     const DeviceNode::Attribute& attribute = find(channel, name);
     std::string text;
-    if (const int error = context_->read(*node_, channel.empty() ? nullptr : &find_channel(channel),
+    if (const int error = context_->read(node(), channel.empty() ? nullptr : &find_channel(channel),
                                          attribute, text))
         throw Error(Fault::device, error, "read", object_of(channel, name));
     while (!text.empty() && text.back() == '\n')
@@ -194,7 +199,7 @@ std::string Device::write(const std::string& channel, const std::string& name,
 {
     const DeviceNode::Attribute& attribute = find(channel, name);
     if (const int error = context_->write(
-            *node_, channel.empty() ? nullptr : &find_channel(channel), attribute, value))
+            node(), channel.empty() ? nullptr : &find_channel(channel), attribute, value))
         throw Error(Fault::device, error, "write", object_of(channel, name + "=" + value), {},
                     way_out(error, channel, name));
     return read(channel, name);
@@ -203,7 +208,7 @@ std::string Device::write(const std::string& channel, const std::string& name,
 std::vector<Channel> Device::scan_elements(bool output, std::vector<std::string>& remarks) const
 {
     std::vector<Channel> elements;
-    for (const DeviceNode::Channel& channel : node_->channels) {
+    for (const DeviceNode::Channel& channel : node().channels) {
         if (!channel.scan_element || channel.output != output)
             continue;
         Channel element;

@@ -11,7 +11,7 @@
 
 namespace iio_stream::iio {
 
-/// The facts about a device that are read when its context is opened.
+/// The names, attributes and channels of a device.
 struct DeviceNode {
     struct Attribute {
         std::string name; ///< name within its owner: "hardwaregain"
@@ -39,7 +39,11 @@ class Context {
 public:
     virtual ~Context() = default;
 
+    /// The devices, in the kernel's order. complete() returns their attributes and channels.
     const std::vector<DeviceNode>& devices() const noexcept { return devices_; }
+    /// Returns one of devices() with its attributes and channels. A local context lists the files
+    /// of a device when this is first called for it, because a device has hundreds of files.
+    virtual const DeviceNode& complete(const DeviceNode& device) const { return device; }
     virtual bool is_local() const noexcept = 0;
     /// Reads an attribute of a device (`channel` null) or of one of its channels. The value may end
     /// with a newline. Returns 0 or an errno.
@@ -74,7 +78,7 @@ public:
     const std::string& name() const noexcept { return node_->name; }   ///< "" if it has none
     const std::string& label() const noexcept { return node_->label; } ///< "" if it has none
     bool is_local() const noexcept { return context_->is_local(); }
-    const DeviceNode& node() const noexcept { return *node_; }
+    const DeviceNode& node() const { return context_->complete(*node_); }
     const ContextPtr& context() const noexcept { return context_; }
 
     /// The ids of its channels, prefixed with their direction: "in_voltage0".

@@ -7,8 +7,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <mutex>
+#include <optional>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 namespace iio_stream::iio {
 
@@ -132,7 +135,8 @@ std::string attribute_name(const FileName& name, const std::string& channel_name
 /// A device whose files are being read.
 class Draft {
 public:
-    explicit Draft(const std::string& dir);
+    /// Lists the files in `dir`, the folder of the device with these names.
+    Draft(DeviceNode names, const std::string& dir);
     DeviceNode finish();
 
 private:
@@ -155,11 +159,8 @@ private:
     std::vector<std::string> others_; ///< files that belong to no channel so far
 };
 
-Draft::Draft(const std::string& dir)
+Draft::Draft(DeviceNode names, const std::string& dir) : device_(std::move(names))
 {
-    device_.id = dir.substr(dir.rfind('/') + 1);
-    device_.name = sys::read_text(dir + "/name").value_or("");
-    device_.label = sys::read_text(dir + "/label").value_or("");
     for (const std::string& file : sys::list_files(dir)) {
         const FileName name(file);
         if (name.begin != 0 && name.counted)
@@ -177,7 +178,7 @@ Draft::Draft(const std::string& dir)
         part.scan_files.emplace_back(name.rest());
         if (file.ends_with("_index"))
             part.node.scan_index =
-                std::strtol(sys::read_text(elements + file).value_or("").c_str(), nullptr, 0);
+                std::strtol(sys::read_sysfs(elements + file).value_or("").c_str(), nullptr, 0);
     }
 }
 
@@ -302,6 +303,16 @@ DeviceNode Draft::finish()
     return std::move(device_);
 }
 
+// Returns a device without its attributes and channels.
+DeviceNode read_names(const std::string& dir)
+{
+    DeviceNode device;
+    device.id = dir.substr(dir.rfind('/') + 1);
+    device.name = sys::read_sysfs(dir + "/name").value_or("");
+    device.label = sys::read_sysfs(dir + "/label").value_or("");
+    return device;
+}
+
 constexpr const char* kDevicesDir = "/sys/bus/iio/devices";
 
 class LocalContext final : public Context {
@@ -314,14 +325,24 @@ public:
                         "a board on the network; "
                         "sim: needs no device");
         for (const std::string& id : sys::list_directory(kDevicesDir))
-            devices_.push_back(read_device(std::string(kDevicesDir) + "/" + id));
+            devices_.push_back(read_names(std::string(kDevicesDir) + "/" + id));
+        complete_.resize(devices_.size());
+    }
+
+    const DeviceNode& complete(const DeviceNode& device) const override
+    {
+        const std::lock_guard lock(mutex_);
+        auto& found = complete_[static_cast<std::size_t>(&device - devices_.data())];
+        if (!found)
+            found = Draft(device, std::string(kDevicesDir) + "/" + device.id).finish();
+        return *found;
     }
 
     bool is_local() const noexcept override { return true; }
     int read(const DeviceNode& device, const DeviceNode::Channel*,
              const DeviceNode::Attribute& attribute, std::string& value) const override
     try {
-        const auto text = sys::read_text(path(device, attribute));
+        const auto text = sys::read_sysfs(path(device, attribute));
         if (!text)
             return ENOENT;
         value = text->c_str(); // ends at a zero byte, if a driver writes one
@@ -343,6 +364,9 @@ private:
     {
         return std::string(kDevicesDir) + "/" + device.id + "/" + attribute.file;
     }
+
+    mutable std::mutex mutex_; ///< guards complete_, not the devices in it, which do not change
+    mutable std::vector<std::optional<DeviceNode>> complete_; ///< for each of devices_
 };
 
 } // namespace
@@ -354,7 +378,7 @@ ContextPtr open_local()
 
 DeviceNode read_device(const std::string& dir)
 {
-    return Draft(dir).finish();
+    return Draft(read_names(dir), dir).finish();
 }
 
 } // namespace iio_stream::iio

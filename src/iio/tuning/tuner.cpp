@@ -300,27 +300,29 @@ void Tuner::match_rate(double wanted)
                    "rate=" + number_text(*made) + " plays them at that rate anyway");
 }
 
-std::optional<TuningTarget> Tuner::rate_place() const
+std::optional<Tuner::Rate> Tuner::read_rate() const
 {
     for (const auto& places : {front_.own_rates(), front_.front_rates()})
-        if (!places.empty() && value_of(places[0]))
-            return places[0];
+        if (!places.empty())
+            if (const auto value = value_of(places[0]))
+                return Rate{places[0], *value};
     return std::nullopt;
 }
 
 std::optional<double> Tuner::rate() const
 {
-    const auto place = rate_place();
-    return place ? value_of(*place) : std::nullopt;
+    const auto rate = read_rate();
+    return rate ? std::optional(rate->value) : std::nullopt;
 }
 
 std::string Tuner::rate_file() const
 {
-    const auto place = rate_place();
-    if (!place)
+    const auto rate = read_rate();
+    if (!rate)
         return "";
-    return "/sys/bus/iio/devices/" + place->device.id() + "/" +
-           place->device.file_of(place->channel, place->attribute);
+    const TuningTarget& place = rate->place;
+    return "/sys/bus/iio/devices/" + place.device.id() + "/" +
+           place.device.file_of(place.channel, place.attribute);
 }
 
 std::string Tuner::first_text(const std::string& option) const

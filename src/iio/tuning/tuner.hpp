@@ -42,7 +42,11 @@ public:
 
 private:
     bool awaits_rate() const noexcept;
-    std::optional<TuningTarget> rate_place() const;
+    struct Rate {
+        TuningTarget place;
+        double value; ///< samples per second
+    };
+    std::optional<Rate> read_rate() const;
     void apply(double rate);
     /// A requested setting.
     struct Request {

@@ -146,9 +146,12 @@ TEST(Files, SmallFilesAreReadAndWrittenCompletely)
     EXPECT_EQ(sys::read_text(path), "");
     sys::write_text(path, "a\nb\n\n");
     EXPECT_EQ(sys::read_text(path), "a\nb");
+    EXPECT_EQ(sys::read_sysfs(path), "a\nb");
+    EXPECT_EQ(sys::read_sysfs(dir / "none"), std::nullopt);
     const std::string large(100'000, 'z');
     sys::write_text(path, large);
     EXPECT_EQ(sys::read_text(path), large);
+    EXPECT_EQ(sys::read_sysfs(path), large);
     EXPECT_EQ(sys::list_directory(dir.path()), (std::vector<std::string>{"x"}));
     EXPECT_TRUE(sys::list_directory(dir / "none").empty());
 }
