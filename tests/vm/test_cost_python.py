@@ -8,7 +8,7 @@ import time
 
 import iio  # noqa: F401  # imported before the programs are timed
 import pytest
-from conftest import ADC, sim
+from conftest import ADC
 
 import iio_stream as ios
 
@@ -99,47 +99,3 @@ def table():
 def test_our_programs_are_cheaper_and_shorter_than_with_libiio(table, ours, theirs):
     assert table[theirs][0] > 3 * table[ours][0] > 0
     assert table[theirs][1] > 2 * table[ours][1]
-
-
-def opened_by_us(**sizes):
-    ios.source("iio:cf-ad9361-lpc", **sizes).close()
-
-
-def opened_by_libiio(samples):
-    context = iio.LocalContext()
-    adc = context.find_device("cf-ad9361-lpc")
-    for name in ("voltage0", "voltage1"):
-        adc.find_channel(name).enabled = True
-    buffer = iio.Buffer(adc, samples)
-    del buffer, adc, context
-
-
-def instructions_of(open_and_close, *words, **options):
-    open_and_close(*words, **options)
-    begin = time.perf_counter_ns()
-    for _ in range(40):
-        open_and_close(*words, **options)
-    return (time.perf_counter_ns() - begin) / 40
-
-
-@pytest.fixture
-def pluto():
-    """Loads Pluto, whose radio has many attributes."""
-    sim(board="pluto")
-    yield
-    sim(pattern="stamp", check="none")
-
-
-@pytest.mark.parametrize("sizes, samples, most", [
-    ({"block_size": 4096, "blocks": 4}, 1024, 0.5),
-    ({"block_size": "1Mi", "blocks": 4}, 1 << 18, 0.5),
-    # By default we allocate a quarter of a second, which is 30 MiB that the kernel must clear and map; libiio
-    # allocates 4 MiB.
-    ({}, 1 << 18, 1.1),
-], ids=["small", "4 MiB", "default"])
-def test_opening_and_closing_a_device_costs_no_more_than_with_libiio(pluto, sizes, samples, most):
-    """libiio uses four blocks by default."""
-    ours = instructions_of(opened_by_us, **sizes)
-    theirs = instructions_of(opened_by_libiio, samples)
-    print(f"\n{sizes}: {ours:.0f} instructions, by libiio {theirs:.0f}")
-    assert ours <= most * theirs
