@@ -212,7 +212,8 @@ int report(const std::string& command, const std::vector<Summary>& summaries,
     } else if (!options.quiet) {
         for (const Summary& summary : summaries)
             if (!summary.started.empty())
-                text += text_of(summary);
+                text +=
+                    text_of(summary, options.verbose ? TunedLines::all : TunedLines::differences);
     }
     if (options.wants_json() && options.json != "true")
         print_json(text, options.json);

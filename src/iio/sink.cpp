@@ -89,6 +89,7 @@ private:
     std::optional<UnderflowRegisterWatch> watch_; ///< null if there is no underflow register
     bool last_read_requested_ = false;            ///< no more blocks come, and watch_ was notified
     std::string power_remark_;                    ///< about the oscillators, after playback
+    Tuning tuning_;                               ///< settings at the start of the stream
 };
 
 IioSink::IioSink(const Device& device, const BufferSettings& settings, Options& options)
@@ -184,7 +185,8 @@ bool IioSink::prepare(const StreamInfo& stream, BlockPool& pool, int cancel, std
         fail_usage("block size " + std::to_string(stream.block_size) + " is not a multiple of " +
                    std::to_string(dir_.alignment()) + ", the DMA alignment of " + name_);
     power_.tune([&] { tuner_.follow(stream.format.sample_rate); });
-    rate_ = tuner_.rate().value_or(0);
+    tuning_ = tuner_.read();
+    rate_ = tuning_.rate.value_or(0);
     dir_.disable_leftover();
     dir_.enable_channels(format_);
     watch_.reset();
@@ -238,7 +240,7 @@ SinkResult IioSink::result() const
 {
     std::string text = playback_ ? playback_->remark() : "";
     detail::add_clause(text, power_remark_);
-    return {.remark = text};
+    return {.remark = text, .tuning = tuning_};
 }
 
 void IioSink::stop(Stop how, const StreamEnd&)

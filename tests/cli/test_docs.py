@@ -31,7 +31,7 @@ def test_the_first_output_in_the_readme_is_the_commands_and_script_pictures_runs
     assert command in pictures
 
     def without_times(line):
-        return re.sub(r"in [\d.]+ s, [\d.]+ MiB/s", "", line)
+        return re.sub(r"in [\d.]+ s, .* MiB/s", "", line)
 
     # Enough blocks for a busy machine, which would lose more samples than the command drops.
     said = [without_times(line) for line in iio(f"{command} --blocks 512").out.splitlines()]

@@ -3,10 +3,12 @@
 import json
 import os
 import pty
+import re
 import select
 import subprocess
 import time
 
+import pytest
 from conftest import COMMAND, DEADLINE, ramp
 
 
@@ -80,6 +82,35 @@ def test_verbose_prints_the_route_first(iio):
     result = iio("stream sim: rate=0 null: --samples 1000 --verbose --json")
     assert "sim:?rate=0 → block  generated" in result.err
     assert result.json["samples"] == 1000
+
+
+def moved(text):
+    """Returns the samples, the seconds and the remark of the summary's line "moved"."""
+    line = next(line for line in text.splitlines() if line.startswith("  moved "))
+    found = re.search(r"moved    (\d+) samples \(.*?\) in ([\d.]+) s, ([\d.]+) kS/s(?: \((.*?)\))?, ", line)
+    assert found, line
+    return int(found[1]), float(found[2]), float(found[3]), found[4]
+
+
+def test_the_summary_shows_the_rate_at_which_samples_arrived(iio):
+    samples, seconds, rate, remark = moved(iio("stream sim: rate=48k null: --duration 1500ms").out)
+    assert samples == 72_000 and remark is None
+    assert rate == pytest.approx(samples / seconds / 1000, rel=0.01)
+
+
+def test_a_rate_far_below_the_nominal_one_is_remarked_after_a_second(iio):
+    lossy = "stream sim: rate=48k drop_at=10k drop=20k null: --duration"
+    samples, seconds, _, remark = moved(iio(lossy, "1500ms").out)
+    assert samples == 52_000 and re.fullmatch(r"only \d+ % of 48.00 kS/s", remark)
+    assert int(remark.split()[1]) == pytest.approx(100 * samples / seconds / 48_000, abs=1)
+    assert moved(iio(lossy, "800ms").out)[3] is None
+
+
+def test_a_file_has_no_nominal_pace(iio):
+    """The sink takes 4,000 samples per second from a recording of 48,000."""
+    iio("record sim: rate=48k a.sigmf-meta --samples 9600")
+    samples, _, _, remark = moved(iio("stream a.sigmf-meta null: rate=4k --block-size 4Ki").out)
+    assert samples == 9600 and remark is None
 
 
 def test_a_closed_pipe_is_a_write_error(start):

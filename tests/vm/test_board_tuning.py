@@ -7,6 +7,7 @@
 import json
 import re
 
+import pytest
 from board_scans import load
 from conftest import iio_dir, run, sim, stream
 
@@ -52,6 +53,60 @@ def test_a_value_outside_of_the_range_is_refused_with_the_range_in_the_users_uni
                        ("rate=100k", "100 kS/s is out of range: 260.417 kS/s to 61.44 MS/s")):
         assert text in run(f"stream iio:cf-ad9361-lpc {word} null: --samples 9", status=3).err
     assert "agc=slow_attack" in run("stream iio:cf-ad9361-lpc gain=auto null:", status=2).err
+
+
+def read_back(summary, endpoint="source"):
+    end = summary[endpoint] if endpoint == "source" else summary["sinks"][0]
+    return end["tuning"]
+
+
+def test_the_summary_shows_values_that_the_driver_has_rounded():
+    load("pluto")
+    command = "sim: rate=0 pattern=ramp iio:cf-ad9361-dds-core-lpc gain=-10.2 --samples 4096"
+    summary = stream(command).json
+    chosen = float(at("ad9361-phy", "out_voltage0_hardwaregain").split()[0])
+    assert chosen != -10.2 and read_back(summary, "sink")["gain_db"] == chosen
+    assert read_back(summary, "sink")["remarks"] == [f"gain=-10.2: ad9361-phy/out_voltage0/hardwaregain set {chosen:g}"]
+    text = run("stream", command).out
+    assert f"  tuned    gain=-10.2: ad9361-phy/out_voltage0/hardwaregain set {chosen:g}\n" in text
+    assert text.count("  tuned ") == 1
+
+
+def test_the_summary_shows_all_settings_only_if_verbose():
+    load("pluto")
+    command = "stream iio:cf-ad9361-lpc frequency=2400000001 rate=30.72M gain=40 bandwidth=20M null: --samples 4096"
+    assert "  tuned " not in run(command).out
+    tuned, = [line for line in run(command, "-v").out.splitlines() if line.startswith("  tuned ")]
+    for file, form in (("out_altvoltage0_RX_LO_frequency", "{:.12g} GHz"), ("in_voltage_sampling_frequency", "{:.12g} MS/s"),
+                       ("in_voltage_rf_bandwidth", "bandwidth {:.12g} MHz")):
+        value = float(at("ad9361-phy", file)) / (1e9 if "LO" in file else 1e6)
+        assert form.format(value) in tuned, tuned
+    assert f"gain {float(at('ad9361-phy', 'in_voltage0_hardwaregain').split()[0]):g} dB" in tuned
+    assert at("ad9361-phy", "in_voltage0_gain_control_mode") in tuned
+
+
+@pytest.mark.parametrize("rate", ["4M", "30.72M", "61.44M"])
+def test_the_bandwidth_follows_the_rate_by_the_rule_of_adis_library(rate):
+    """ad9361.h of libad9361-iio: Fpass = rate / 3, Fstop = 1.25 Fpass, wnomRX = 1.4 Fstop, wnomTX = 1.6 Fstop."""
+    load("pluto")
+    hertz = float(rate[:-1]) * 1e6
+    stop = 1.25 * hertz / 3
+    summary = tuned(f"iio:cf-ad9361-lpc rate={rate} bandwidth=auto")
+    set_to = int(at("ad9361-phy", "in_voltage_rf_bandwidth"))
+    assert set_to == pytest.approx(1.4 * stop, abs=1) and read_back(summary)["bandwidth_hz"] == set_to
+    assert read_back(summary)["remarks"] == [f"bandwidth=auto: ad9361-phy/in_voltage0/rf_bandwidth set {set_to}"]
+    stream(f"sim: rate={rate} pattern=ramp iio:cf-ad9361-dds-core-lpc rate=auto bandwidth=auto --samples 4096")
+    most = int(at("ad9361-phy", "out_voltage_rf_bandwidth_available").strip("[]").split()[2])
+    assert int(at("ad9361-phy", "out_voltage_rf_bandwidth")) == pytest.approx(min(1.6 * stop, most), abs=1)
+
+
+def test_an_automatic_bandwidth_stays_in_the_drivers_range():
+    load("pluto")
+    least = int(at("ad9361-phy", "in_voltage_rf_bandwidth_available").strip("[]").split()[0])
+    tuned("iio:cf-ad9361-lpc rate=260.5k bandwidth=auto")  # 7/12 of it is less
+    assert int(at("ad9361-phy", "in_voltage_rf_bandwidth")) == least
+    tuned("iio:cf-ad9361-lpc rate=4M")  # by itself, a rate leaves the bandwidth alone
+    assert int(at("ad9361-phy", "in_voltage_rf_bandwidth")) == least
 
 
 def test_info_shows_each_setting_with_its_range():

@@ -114,6 +114,60 @@ std::string retuned_text(const Summary& s)
     return text;
 }
 
+// Unlike human_count(), it shows all digits: 2.400000001 G.
+std::string exact_count(double count)
+{
+    static constexpr const char* kUnits[] = {"", "k", "M", "G"};
+    std::size_t unit = 0;
+    for (; unit + 1 < 4 && std::abs(count) >= 1000; ++unit)
+        count /= 1000;
+    return formatted("%.12g %s", count, kUnits[unit]);
+}
+
+// The settings of an endpoint's radio as they were read back from it.
+std::string tuned_text(const std::string& endpoint, const Tuning& tuning, TunedLines lines)
+{
+    std::string values, text;
+    const auto add = [&](bool known, const std::string& words) {
+        if (known)
+            values += (values.empty() ? "" : ", ") + words;
+    };
+    add(tuning.frequency.has_value(), exact_count(tuning.frequency.value_or(0)) + "Hz");
+    add(tuning.rate.has_value(), exact_count(tuning.rate.value_or(0)) + "S/s");
+    add(tuning.gain.has_value(), formatted("gain %g dB", tuning.gain.value_or(0)));
+    add(!tuning.agc.empty(), "agc " + printable(tuning.agc));
+    add(tuning.bandwidth.has_value(),
+        "bandwidth " + exact_count(tuning.bandwidth.value_or(0)) + "Hz");
+    add(!tuning.antenna.empty(), "antenna " + printable(tuning.antenna));
+    if (lines == TunedLines::all && !values.empty())
+        text += "  tuned    " + values + ": " + printable(endpoint) + "\n";
+    for (const std::string& remark : tuning.remarks)
+        text += "  tuned    " + printable(remark) + "\n";
+    return text;
+}
+
+// The rate at which samples were moved. A rate far below the nominal one is a sign of losses that
+// the source cannot detect, or of a wrong nominal rate.
+std::string achieved_text(const Summary& s)
+{
+    constexpr double kFarBelow = 0.9, kLongEnough = 1; // seconds
+    if (s.stats.seconds <= 0)
+        return "";
+    const auto samples = static_cast<double>(s.stats.samples);
+    std::string text = human_count(samples / s.stats.seconds) + "S/s";
+    double nominal = s.format.sample_rate;
+    for (const Retuning& retuning : s.retunings)
+        nominal = std::min(nominal, retuning.settings.rate.value_or(nominal));
+    const double seconds = s.stats.source_seconds; // without the time to store the last samples
+    // The last block can still be on its way when the stream ends.
+    const double block = s.stats.blocks != 0 ? samples / static_cast<double>(s.stats.blocks) : 0;
+    if (s.live && nominal > 0 && seconds >= kLongEnough &&
+        samples + block < kFarBelow * nominal * seconds)
+        text += formatted(" (only %.0f %% of ", 100 * samples / seconds / nominal) +
+                human_count(nominal) + "S/s)";
+    return text + ", ";
+}
+
 // A sink's report. Of many files, only the first and the last are named.
 std::string report_text(const std::string& report)
 {
@@ -157,7 +211,7 @@ std::string human_count(double count)
     return with_unit(count, 1000, kUnits, 5);
 }
 
-std::string text_of(const Summary& s)
+std::string text_of(const Summary& s, TunedLines tuned)
 {
     const Stats& stats = s.stats;
     std::string sinks;
@@ -165,16 +219,20 @@ std::string text_of(const Summary& s)
         sinks += (sinks.empty() ? "" : ", ") + printable(sink);
     std::string text = s.command + ": " + printable(s.source) + " → " + sinks + "\n";
     const double rate = stats.seconds > 0 ? static_cast<double>(stats.bytes) / stats.seconds : 0;
-    text += formatted("  moved    %llu samples (%s) in %.3f s, %s/s; %s\n",
-                      static_cast<unsigned long long>(stats.samples),
-                      human_bytes(static_cast<double>(stats.bytes)).c_str(), stats.seconds,
-                      human_bytes(rate).c_str(), end_text(s.ended).c_str());
+    text +=
+        formatted("  moved    %llu samples (%s) in %.3f s, %s%s/s; %s\n",
+                  static_cast<unsigned long long>(stats.samples),
+                  human_bytes(static_cast<double>(stats.bytes)).c_str(), stats.seconds,
+                  achieved_text(s).c_str(), human_bytes(rate).c_str(), end_text(s.ended).c_str());
     text += formatted("  samples  %s, %zu bytes", s.format.name().c_str(), s.format.sample_bytes);
     for (const Channel& channel : s.format.channels)
         text += (channel.offset == 0 ? ": " : ", ") + printable(channel.id);
     if (s.format.sample_rate > 0)
         text += "; " + human_count(s.format.sample_rate) + "S/s";
-    text += "\n  blocks   " + std::to_string(s.block_count) + " of " +
+    text += "\n" + tuned_text(s.source, s.tuning, tuned);
+    for (std::size_t i = 0; i < s.sink_tunings.size(); ++i)
+        text += tuned_text(s.sinks[i], s.sink_tunings[i], tuned);
+    text += "  blocks   " + std::to_string(s.block_count) + " of " +
             human_bytes(static_cast<double>(s.block_size));
     const SourceStats& bad = s.source_stats;
     if (bad.error_blocks + bad.cancelled_blocks + bad.unverified_blocks != 0)

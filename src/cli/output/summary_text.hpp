@@ -13,8 +13,10 @@ namespace iio_stream::cli {
 /// A value can have several lines.
 std::string attribute_text(const AttributeInfo& attribute);
 
+/// Which settings of a radio the summary lists: those that differ from the request, or all.
+enum class TunedLines { differences, all };
 /// The summary as several lines of human-readable text.
-std::string text_of(const Summary& summary);
+std::string text_of(const Summary& summary, TunedLines tuned = TunedLines::differences);
 /// 1536 → "1.50 KiB".
 std::string human_bytes(double bytes);
 /// 30720000 → "30.72 M".

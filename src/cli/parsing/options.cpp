@@ -51,7 +51,8 @@ void StreamOptions::add_to(CLI::App& app, const std::string& order)
                    "line; - is stderr")
         ->type_name("FILE");
     app.add_flag("--quiet,-q", quiet, "print errors only");
-    app.add_flag("--verbose,-v", verbose, "print the route before the stream starts");
+    app.add_flag("--verbose,-v", verbose,
+                 "print the route before the stream starts, and a radio's settings in the summary");
     app.footer(endpoint_options() + app.get_footer());
 }
 

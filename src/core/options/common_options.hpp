@@ -42,8 +42,8 @@ inline constexpr OptionTable kStatedFormat{
 inline constexpr OptionTable kTuning{
     Option{"frequency", OptionType::rate, "FREQUENCY", "Hz", "unchanged",
            "Frequency to tune the radio to"},
-    Option{"bandwidth", OptionType::rate, "BANDWIDTH", "Hz", "unchanged",
-           "Bandwidth of the analog filter"},
+    Option{"bandwidth", OptionType::rate, "BANDWIDTH|auto", "Hz", "unchanged",
+           "Bandwidth of the analog filter; auto = 0.58 (receive) or 0.67 (transmit) of the rate"},
     Option{"antenna", OptionType::text, "PORT", "", "unchanged",
            "Antenna port, as named by the driver"},
     Option{"agc", OptionType::text, "MODE", "", "unchanged",

@@ -252,6 +252,9 @@ Summary Engine::summary() const
     summary.source = name_;
     summary.route = route_;
     summary.format = source_->format();
+    summary.live = source_->live();
+    if (summary.live) // the settings in a recording are not those of a radio
+        summary.tuning = source_->info().tuning;
     summary.block_size = sizing_.block_size;
     summary.block_count = pool_ ? pool_->count() : sizing_.block_count;
     summary.stats = stats();
@@ -269,6 +272,7 @@ Summary Engine::summary() const
             add_clause(summary.route[last_hops_[i]].reason, result.remark);
         summary.sinks.push_back(sinks_[i]->uri());
         summary.sink_reports.push_back(result.report);
+        summary.sink_tunings.push_back(result.tuning);
         latency.add(sinks_[i]->latency());
     }
     const auto us = [](std::uint64_t ns) { return static_cast<double>(ns) * 1e-3; };

@@ -37,7 +37,26 @@ Json hop_json(const Hop& hop)
     return j;
 }
 
-Json sink_json(const std::string& uri, const SinkStats& stats, const std::string& report)
+Json known(const std::optional<double>& value)
+{
+    return value ? Json(*value) : Json(nullptr);
+}
+
+// Adds the settings of an endpoint's radio; does nothing if it has none.
+void add_tuning(Json& endpoint, const Tuning& tuning)
+{
+    if (!tuning.frequency && !tuning.gain && !tuning.bandwidth && !tuning.rate &&
+        tuning.remarks.empty())
+        return;
+    endpoint["tuning"] = {
+        {"frequency", known(tuning.frequency)},    {"gain_db", known(tuning.gain)},
+        {"bandwidth_hz", known(tuning.bandwidth)}, {"sample_rate", known(tuning.rate)},
+        {"antenna", or_null(tuning.antenna)},      {"agc", or_null(tuning.agc)},
+        {"hardware", or_null(tuning.hardware)},    {"remarks", tuning.remarks}};
+}
+
+Json sink_json(const std::string& uri, const SinkStats& stats, const std::string& report,
+               const Tuning& tuning)
 {
     Json j{{"uri", uri},
            {"delivered_samples", stats.delivered_samples},
@@ -53,14 +72,12 @@ Json sink_json(const std::string& uri, const SinkStats& stats, const std::string
             {"cyclic", or_null(name_of(stats.playback->repeating))}};
     if (!report.empty())
         j["report"] = Json::parse(report);
+    add_tuning(j, tuning);
     return j;
 }
 
 Json settings_json(const Settings& settings)
 {
-    const auto known = [](const std::optional<double>& value) {
-        return value ? Json(*value) : Json(nullptr);
-    };
     return {{"frequency", known(settings.frequency)},
             {"gain_db", known(settings.gain)},
             {"bandwidth_hz", known(settings.bandwidth)},
@@ -147,9 +164,12 @@ std::string to_json(const Summary& summary)
            {"kernel", sys::kernel_release()},
            {"started", or_null(summary.started)}};
     j["source"] = {{"uri", summary.source}, {"produced_samples", summary.produced_samples()}};
+    add_tuning(j["source"], summary.tuning);
     j["sinks"] = Json::array();
     for (std::size_t i = 0; i < summary.sinks.size(); ++i)
-        j["sinks"].push_back(sink_json(summary.sinks[i], stats.sinks[i], summary.sink_reports[i]));
+        j["sinks"].push_back(
+            sink_json(summary.sinks[i], stats.sinks[i], summary.sink_reports[i],
+                      i < summary.sink_tunings.size() ? summary.sink_tunings[i] : Tuning{}));
     j["route"] = Json::array();
     for (const Hop& hop : summary.route)
         j["route"].push_back(hop_json(hop));

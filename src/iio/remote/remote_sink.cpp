@@ -58,6 +58,7 @@ public:
     {
         detail::require_same_layout(stream.format, format_, device_.name());
         power_.tune([&] { tuner_.follow(stream.format.sample_rate); });
+        tuning_ = tuner_.read();
         buffer_ = std::make_unique<RemoteBuffer>(device_, format_, stream.block_size, true,
                                                  stream.timeout_ns);
         cancel_ = cancel;
@@ -77,7 +78,7 @@ public:
     }
     std::uint64_t progress() const noexcept override { return zeros_; }
     void stop(Stop how, const StreamEnd& end) override;
-    SinkResult result() const override { return {.remark = power_remark_}; }
+    SinkResult result() const override { return {.remark = power_remark_, .tuning = tuning_}; }
 
 private:
     void send_zeros(RemoteBuffer& buffer);
@@ -95,6 +96,7 @@ private:
     OscillatorPower power_;
     std::unique_ptr<RemoteBuffer> buffer_;
     std::string power_remark_; ///< about the oscillators, after playback
+    Tuning tuning_;            ///< settings at the start of the stream
     int cancel_ = -1;
     bool sent_ = false;
     std::atomic<std::uint64_t> zeros_{0}; ///< blocks of zeros that were sent

@@ -15,6 +15,11 @@ namespace iio_stream::iio {
 
 namespace {
 
+// The RF bandwidth for a sample rate by the rule of ADI's libad9361-iio, which <ad9361.h> documents
+// at ad9361_set_bb_rate_custom_filter_auto(): Fpass = rate / 3, Fstop = 1.25 Fpass, and a bandwidth
+// of 1.4 Fstop to receive and 1.6 Fstop to transmit.
+constexpr double kReceiveBandwidth = 1.4 * 1.25 / 3, kTransmitBandwidth = 1.6 * 1.25 / 3;
+
 constexpr double kHertz = 0.5, kDecibel = 0.0005; // smaller differences do not count
 
 bool is_hertz(const std::string& option)
@@ -98,6 +103,22 @@ void Tuner::set_number(const std::string& option, const TuningTarget& place, dou
         remark(option, value_text(option, value), place, value_text(option, *made));
 }
 
+// The remark names the value even if the driver has taken it unchanged, because the user gave none.
+void Tuner::set_bandwidth_for_rate(const TuningTarget& place)
+{
+    const auto samples = rate();
+    if (!samples)
+        fail_usage("bandwidth=auto: the sample rate of " + converter_.name() + " is unknown",
+                   "bandwidth=FREQUENCY sets a value");
+    double wanted =
+        *samples * (direction_ == Direction::transmit ? kTransmitBandwidth : kReceiveBandwidth);
+    if (const auto range = range_of_numbers(available_for(place)))
+        wanted = std::clamp(wanted, range->least, range->most);
+    (void)write_at(place, hertz_text(wanted));
+    if (const auto made = value_of(place))
+        remark("bandwidth", "auto", place, hertz_text(*made));
+}
+
 void Tuner::set_text(const std::string& option, const TuningTarget& place, const std::string& value)
 {
     if (const std::string made = write_at(place, value); made != value)
@@ -137,6 +158,8 @@ void Tuner::set(const Request& request)
             choose_manual_gain(place);
         if (request.number)
             set_number(option, place, *request.number);
+        else if (option == "bandwidth")
+            set_bandwidth_for_rate(place);
         else
             set_text(option, place, request.text);
     }
@@ -181,9 +204,10 @@ void Tuner::follow(double rate)
 
 Tuner::Request Tuner::request_of(const std::string& option, const std::string& text) const
 {
-    const bool rate_of_samples =
-        direction_ == Direction::transmit && option == "rate" && text == "auto";
-    if (!is_number(option) || rate_of_samples)
+    const bool follows_rate =
+        text == "auto" &&
+        (option == "bandwidth" || (option == "rate" && direction_ == Direction::transmit));
+    if (!is_number(option) || follows_rate)
         return {option, text, std::nullopt};
     if (option == "gain" && text == "auto")
         fail_usage("gain=auto is not a number",

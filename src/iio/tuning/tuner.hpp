@@ -51,11 +51,14 @@ private:
     /// A requested setting.
     struct Request {
         std::string option, text;
-        std::optional<double> number; ///< empty: the setting is a text, or the rate of the samples
+        /// Empty: the setting is a text, the rate of the samples, or a bandwidth that follows the
+        /// rate.
+        std::optional<double> number;
     };
     Request request_of(const std::string& option, const std::string& text) const;
     void set(const Request& request);
     void set_number(const std::string& option, const TuningTarget& place, double value);
+    void set_bandwidth_for_rate(const TuningTarget& place);
     void set_text(const std::string& option, const TuningTarget& place, const std::string& value);
     void choose_manual_gain(const TuningTarget& gain);
     std::string first_text(const std::string& option) const;

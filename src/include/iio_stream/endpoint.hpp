@@ -258,6 +258,7 @@ struct SinkTraits {
 struct SinkResult {
     std::string remark = {}; ///< for the route: a remark that became known while streaming
     std::string report = {}; ///< results in addition to the counters, as a JSON object; "": none
+    Tuning tuning = {};      ///< of the radio that plays the samples; empty if there is none
 };
 
 enum class Stop { drain, abort };

@@ -119,6 +119,12 @@ struct IIO_STREAM_API Summary {
     std::string source;                    ///< URI
     std::vector<std::string> sinks;        ///< URIs, in the order of stats.sinks
     std::vector<std::string> sink_reports; ///< Sink::report() of each: a JSON object or ""
+    bool live = false; ///< Source::live(): the samples arrive at the source's own pace
+    /// The settings that the source's radio had at the start, read back from it; empty if the
+    /// source is not a radio.
+    Tuning tuning;
+    /// The same for each sink. It can be shorter than `sinks` if the stream never started.
+    std::vector<Tuning> sink_tunings;
     std::vector<Hop> route; ///< how samples got to each sink, with the copies on each hop
     Format format;          ///< format of the source's samples
     std::size_t block_size = 0, block_count = 0; ///< bytes of a block; blocks in the pool
