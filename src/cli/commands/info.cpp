@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
+#include "cli/commands/info_scan.hpp"
 #include "cli/output/json.hpp"
 #include "cli/output/print.hpp"
 #include "cli/output/summary_text.hpp"
@@ -232,7 +233,7 @@ int info_command(std::vector<std::string> arguments)
         "--all adds every attribute.",
         "iio-stream info");
     std::string name, uri = "local:", json;
-    bool all = false;
+    bool all = false, scan = false;
     parser.app()
         .add_option("device", name, "name, label or id of one device; default: a list")
         ->type_name("[DEVICE]");
@@ -240,9 +241,18 @@ int info_command(std::vector<std::string> arguments)
         .add_option("--uri", uri, "libiio context: local:, ip:ADDRESS, usb:…")
         ->type_name("URI");
     parser.app().add_flag("--all", all, "show every attribute");
+    parser.app().add_flag("--scan", scan,
+                          "look for boards on USB and on the network, and print the endpoints of "
+                          "each; --uri names one more address");
     parser.app().add_flag("--json", json, "print one JSON object, or write it to =FILE");
     parser.parse(std::move(arguments));
 
+    if (scan) {
+        if (!name.empty() || all || !json.empty())
+            fail_usage("--scan takes no device, no --all and no --json",
+                       "iio-stream info --uri URI DEVICE shows a device that it found");
+        return scan_for_boards(uri == "local:" ? "" : uri);
+    }
     std::optional<Device> one;
     if (!name.empty())
         one.emplace(name, uri);
@@ -264,7 +274,9 @@ int info_command(std::vector<std::string> arguments)
         print_device(found.front(), &*one);
     }
     if (found.empty())
-        print_line(stdout, "no IIO devices in %s (--uri ip:ADDRESS shows those of another machine)",
+        print_line(stdout,
+                   "no IIO devices in %s (--uri ip:ADDRESS shows those of another machine, "
+                   "--scan looks for boards)",
                    uri.c_str());
     return 0;
 }

@@ -71,6 +71,13 @@ Libiio::Libiio() : library_(load())
     context_get_device = function("iio_context_get_device");
     context_set_timeout = function("iio_context_set_timeout");
 
+    create_scan_context = function("iio_create_scan_context");
+    scan_context_destroy = function("iio_scan_context_destroy");
+    scan_context_get_info_list = function("iio_scan_context_get_info_list");
+    context_info_list_free = function("iio_context_info_list_free");
+    context_info_get_uri = function("iio_context_info_get_uri");
+    context_info_get_description = function("iio_context_info_get_description");
+
     device_get_id = function("iio_device_get_id");
     device_get_name = function("iio_device_get_name");
     device_get_label = Symbol{library_, "iio_device_get_label", false};

@@ -11,8 +11,10 @@
 struct iio_buffer;
 struct iio_channel;
 struct iio_context;
+struct iio_context_info;
 struct iio_data_format;
 struct iio_device;
+struct iio_scan_context;
 
 namespace iio_stream::iio {
 
@@ -38,6 +40,13 @@ struct Libiio {
     unsigned (*context_get_devices_count)(const iio_context*);
     iio_device* (*context_get_device)(const iio_context*, unsigned);
     int (*context_set_timeout)(iio_context*, unsigned);
+
+    iio_scan_context* (*create_scan_context)(const char*, unsigned);
+    void (*scan_context_destroy)(iio_scan_context*);
+    ssize_t (*scan_context_get_info_list)(iio_scan_context*, iio_context_info***);
+    void (*context_info_list_free)(iio_context_info**);
+    const char* (*context_info_get_uri)(const iio_context_info*);
+    const char* (*context_info_get_description)(const iio_context_info*);
 
     const char* (*device_get_id)(const iio_device*);
     const char* (*device_get_name)(const iio_device*);

@@ -4,6 +4,7 @@
 #include "iio/remote/libiio.hpp"
 #include "iio/remote/remote.hpp"
 #include "iio_stream/error.hpp"
+#include "sys/captured_stderr.hpp"
 
 #include <algorithm>
 #include <array>
@@ -67,17 +68,39 @@ DeviceNode device_node(const Libiio& libiio, const iio_device* device)
     return node;
 }
 
+// What to try if a context cannot be opened.
+std::string way_to_context(const std::string& uri)
+{
+    constexpr const char* kScan = "iio-stream info --scan lists the boards that answer";
+    if (uri.find(':') == uri.npos)
+        return "over the network: ip:" + uri;
+    if (uri == "ip:")
+        return "ip: without an address needs avahi-daemon; ip:ADDRESS does not";
+    if (uri.starts_with("usb:"))
+        return std::string("is the board on, and does lsusb list it? ") + kScan;
+    if (!uri.starts_with("ip:"))
+        return uri.starts_with("xml:") ? "" : "over the network: ip:ADDRESS; on USB: usb:";
+    std::string host = uri.substr(3), port = "30431";
+    if (const std::size_t colon = host.find(':'); colon != host.npos && colon == host.rfind(':')) {
+        port = host.substr(colon + 1);
+        host.resize(colon);
+    }
+    return "is the board on, as ping " + host + " shows, and does iiod run on it, at port " + port +
+           "? " + kScan;
+}
+
 } // namespace
 
 LibiioContext::LibiioContext(const std::string& uri) : libiio_(Libiio::get())
 {
     const SilentXml silent(libiio_);
+    const sys::CapturedStderr captured;
     errno = 0;
     const std::string scratch = uri.c_str(); // a copy: libiio 0.24 cuts off the port in place
     context_ = libiio_.create_context_from_uri(scratch.c_str());
     if (context_ == nullptr)
         throw Error(Fault::device, errno == 0 ? ENODEV : errno, "open the IIO context", uri, {},
-                    uri.find(':') == uri.npos ? "over the network: ip:" + uri : "");
+                    way_to_context(uri));
     for (unsigned i = 0; i < libiio_.context_get_devices_count(context_); ++i)
         devices_.push_back(device_node(libiio_, libiio_.context_get_device(context_, i)));
 }

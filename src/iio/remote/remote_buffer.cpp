@@ -3,6 +3,7 @@
 
 #include "iio/remote/libiio_context.hpp"
 #include "iio_stream/error.hpp"
+#include "sys/captured_stderr.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -30,6 +31,7 @@ RemoteBuffer::RemoteBuffer(const Device& device, const Format& format, std::size
     (void)!libiio_.context_set_timeout(context.raw(), ms);
     // If the number cannot be set, the device uses the default.
     (void)!libiio_.device_set_kernel_buffers_count(raw, kRemoteBlocks);
+    const sys::CapturedStderr captured;
     errno = 0;
     buffer_ = libiio_.device_create_buffer(raw, bytes / sample_bytes_, false);
     if (buffer_ == nullptr)

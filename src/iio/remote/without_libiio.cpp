@@ -2,6 +2,7 @@
 // This file replaces the other files of this folder in a build with WITH_LIBIIO=OFF.
 #include "iio/remote/remote.hpp"
 #include "iio_stream/error.hpp"
+#include "iio_stream/scan.hpp"
 
 #include <cerrno>
 
@@ -39,3 +40,12 @@ std::optional<Missing> missing_libiio()
 }
 
 } // namespace iio_stream::iio
+
+namespace iio_stream {
+
+ContextScan scan_contexts(const std::string&)
+{
+    iio::refuse("usb:");
+}
+
+} // namespace iio_stream

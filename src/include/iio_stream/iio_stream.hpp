@@ -25,6 +25,7 @@
 #include "iio_stream/reader.hpp"         // IWYU pragma: export
 #include "iio_stream/recording.hpp"      // IWYU pragma: export
 #include "iio_stream/samples.hpp"        // IWYU pragma: export
+#include "iio_stream/scan.hpp"           // IWYU pragma: export
 #include "iio_stream/server.hpp"         // IWYU pragma: export
 #include "iio_stream/session.hpp"        // IWYU pragma: export
 #include "iio_stream/stats.hpp"          // IWYU pragma: export

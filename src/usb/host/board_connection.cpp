@@ -141,6 +141,19 @@ std::size_t usbfs_budget()
     return mebibytes == 0 ? SIZE_MAX : mebibytes * 1024 * 1024 / 2;
 }
 
+// What to do if no board was found. Boards of Analog Devices, such as the Pluto, run iiod.
+std::string way_to_board(const BoardChoice& choice)
+{
+    constexpr unsigned kAnalogDevices = 0x0456;
+    const std::string start =
+        "on the board: iio-stream stream SOURCE ffs:MOUNT; wait= waits for it";
+    return choice.id && choice.id->vendor == kAnalogDevices
+               ? "if the board runs iiod: iio:DEVICE uri=usb:…, which iio-stream info --scan "
+                 "lists; " +
+                     start
+               : start;
+}
+
 constexpr std::int64_t kAnswerNs = 10'000'000'000; ///< how long to repeat a request to a busy board
 constexpr std::int64_t kStopNs = 3'000'000'000;    ///< the same, for a host that is about to end
 constexpr std::int64_t kRepeatNs = 20'000'000;
@@ -235,8 +248,7 @@ BoardConnection::BoardConnection(const BoardChoice& choice, int cancel)
     while (!find(choice)) {
         if (sys::monotonic_ns() >= deadline)
             throw Error(Fault::device, ENODEV, "open", choice.text(),
-                        "no streaming board was found",
-                        "on the board: iio-stream stream SOURCE ffs:MOUNT; wait= waits for it");
+                        "no streaming board was found", way_to_board(choice));
         if (sys::wait_for(cancel, POLLIN, sys::after(50'000'000)))
             fail_usb(LIBUSB_ERROR_INTERRUPTED, "open", choice.text());
     }
