@@ -19,7 +19,7 @@ SAMPLES = 100_000
 @pytest.fixture
 def roof(iio, tmp_path):
     """A recording with the SHA-512 of its samples."""
-    iio(f"record sim: roof.sigmf-meta hash=end --samples {SAMPLES}")
+    iio(f"record sim: pattern=ramp roof.sigmf-meta hash=end --samples {SAMPLES}")
     return tmp_path / "roof.sigmf-meta"
 
 

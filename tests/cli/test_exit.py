@@ -36,7 +36,7 @@ def test_a_signal_ends_the_stream_cleanly(start, number):
 
 
 def test_a_recording_is_complete_after_a_signal(start, iio, tmp_path):
-    process = start("record sim: rate=1M a.ci16 --json --progress --blocks 64")
+    process = start("record sim: pattern=ramp rate=1M a.ci16 --json --progress --blocks 64")
     running(process)
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)

@@ -13,7 +13,7 @@ from conftest import COMMAND, DEADLINE, ramp
 
 
 def test_only_samples_go_to_stdout_if_stdout_is_the_sink(iio):
-    result = iio("stream sim: - --bytes 1Mi --json")
+    result = iio("stream sim: pattern=ramp - --bytes 1Mi --json")
     assert result.stdout == ramp(262144)
     assert json.loads(result.err)["sinks"][0]["bytes"] == 1 << 20
 

@@ -14,7 +14,7 @@ INDEX = "iio-stream-index.jsonl"
 
 def record(path, **options):
     """Records the ramp as ci16_le, in parts of 64 KiB, which are 16384 samples."""
-    words = {"rate": 0, "samples": COUNT, "block_size": 4096, **options}
+    words = {"pattern": "ramp", "rate": 0, "samples": COUNT, "block_size": 4096, **options}
     ios.record("sim:", path, file_options={"rotate_bytes": "64Ki"}, **words)
 
 

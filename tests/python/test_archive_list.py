@@ -158,8 +158,8 @@ def test_unfinished_and_damaged_parts_are_named(server, tmp_path):
 
 
 def test_a_running_recording_is_listed_with_its_finished_parts(tmp_path):
-    words = [BUILD / "iio-stream", "record", "sim:", "rate=4M", "a", "rotate_bytes=64Ki", "--quiet",
-             "--block-size", "4Ki", "--duration", "30s"]
+    words = [BUILD / "iio-stream", "record", "sim:", "pattern=ramp", "rate=4M", "a", "rotate_bytes=64Ki",
+             "--quiet", "--block-size", "4Ki", "--duration", "30s"]
     with subprocess.Popen(words, cwd=tmp_path, stdin=subprocess.DEVNULL) as recorder:
         try:
             deadline, seen = time.monotonic() + DEADLINE, set()

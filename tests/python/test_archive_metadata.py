@@ -61,8 +61,8 @@ def test_unfinished_parts_are_left_out_and_listed(tmp_path, parts):
 
 
 def test_the_finished_parts_of_a_running_recording_can_be_read(tmp_path):
-    words = [str(BUILD / "iio-stream"), "record", "sim:", "rate=4M", "a", "rotate_bytes=64Ki", "--quiet",
-             "--block-size", "4Ki", "--duration", "30s"]
+    words = [str(BUILD / "iio-stream"), "record", "sim:", "pattern=ramp", "rate=4M", "a", "rotate_bytes=64Ki",
+             "--quiet", "--block-size", "4Ki", "--duration", "30s"]
     recorder = subprocess.Popen(words, cwd=tmp_path, stdin=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + DEADLINE
