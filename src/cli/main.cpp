@@ -2,6 +2,7 @@
 #include "cli/command.hpp"
 #include "cli/output/print.hpp"
 #include "iio_stream/api.hpp"
+#include "iio_stream/scan.hpp"
 #include "iio_stream/units.hpp"
 
 #include <array>
@@ -95,6 +96,7 @@ int main(int argc, char** argv)
         cli::print_line(stdout, "iio-stream %s", kVersion);
         return close_output("version", 0);
     }
+    hide_libiio_messages();
     const std::string& name = arguments[0];
     try {
         const int status = find(name).run({arguments.begin() + 1, arguments.end()});

@@ -20,6 +20,7 @@ namespace {
 
 struct Capture {
     std::mutex mutex;
+    bool enabled = false;
     unsigned users = 0;
     UniqueFd original, captured; ///< invalid while nothing is captured
 };
@@ -64,7 +65,7 @@ CapturedStderr::CapturedStderr() noexcept
 {
     Capture& capture = the_capture();
     const std::scoped_lock lock(capture.mutex);
-    if (capture.users++ != 0)
+    if (capture.users++ != 0 || !capture.enabled)
         return;
     UniqueFd original(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
     UniqueFd captured(::memfd_create("stderr", MFD_CLOEXEC));
@@ -72,6 +73,12 @@ CapturedStderr::CapturedStderr() noexcept
         return;
     capture.original = std::move(original);
     capture.captured = std::move(captured);
+}
+
+void CapturedStderr::enable() noexcept
+{
+    const std::scoped_lock lock(the_capture().mutex);
+    the_capture().enabled = true;
 }
 
 CapturedStderr::~CapturedStderr()

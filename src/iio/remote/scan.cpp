@@ -157,6 +157,11 @@ try {
 
 namespace iio_stream {
 
+void hide_libiio_messages() noexcept
+{
+    sys::CapturedStderr::enable();
+}
+
 ContextScan scan_contexts(const std::string& uri)
 {
     (void)iio::Libiio::get(); // throws if it is missing

@@ -27,9 +27,8 @@ struct ContextScan {
 
 /// Looks for libiio contexts on USB, by DNS-SD (if Avahi's daemon runs) and at the addresses that
 /// Analog Devices' images use: 192.168.2.1, pluto.local and analog.local. `uri` names one more
-/// place
-/// ("ip:10.0.0.7"); "" names none. All places are tried at the same time, each for about a second.
-/// Then the devices of each context are listed through libiio, with its own deadlines.
+/// place ("ip:10.0.0.7"); "" names none. All places are tried at the same time, each for about a
+/// second. Then the devices of each context are listed through libiio, with its own deadlines.
 ///
 ///     for (const ScannedContext& board : scan_contexts().found)
 ///         for (const std::string& name : board.sources)
@@ -38,5 +37,11 @@ struct ContextScan {
 /// A place that does not answer in time is abandoned: its thread ends later, by itself. Throws
 /// Error (device) if libiio is missing. Thread: any.
 IIO_STREAM_API ContextScan scan_contexts(const std::string& uri = "");
+
+/// Hides the messages that libiio prints to stderr while this library opens a remote context or
+/// buffer; the Error says the same. From the call on, stderr is captured during such an opening,
+/// and the lines of the whole process that begin with "ERROR: " or "WARNING: " are dropped. A
+/// program calls this once, before it starts threads, if it prints no such lines itself.
+IIO_STREAM_API void hide_libiio_messages() noexcept;
 
 } // namespace iio_stream
