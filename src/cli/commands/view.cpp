@@ -42,11 +42,11 @@ constexpr std::size_t kFramesPerBlock = 8; // of a live source
 constexpr auto kRefresh = 100ms;
 constexpr double kAxisStep = 0.01; // cycles per sample that the axis distinguishes
 
-std::atomic<int> g_signals{0};
+std::atomic<int> g_view_signals{0};
 
 void end_view(int)
 {
-    if (++g_signals > 1)
+    if (++g_view_signals > 1)
         ::_exit(130);
 }
 
@@ -184,7 +184,7 @@ int View::run_file()
         spectrum_.add(frame, power);
         waterfall.add(power, index);
     };
-    while (g_signals == 0) {
+    while (g_view_signals == 0) {
         const auto block = reader_.next(kRefresh);
         if (block)
             frames_.read(*block, std::numeric_limits<std::size_t>::max(), add);
@@ -251,7 +251,7 @@ int View::run_live()
         spectra = 0;
     };
     auto due = std::chrono::steady_clock::now() + kRefresh;
-    while (g_signals == 0) {
+    while (g_view_signals == 0) {
         const auto block = reader_.next(kRefresh);
         if (block)
             frames_.read(*block, kFramesPerBlock,
