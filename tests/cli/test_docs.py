@@ -15,10 +15,8 @@ MAN = BUILD / "man" / "iio-stream.1"  # with the lists of options
 WRITTEN = REPOSITORY / "docs" / "man" / "iio-stream.1"
 
 
-def test_the_capture_program_in_the_readme_is_the_example():
-    quoted = re.search(r"```cpp\n(.*?)```", README, re.DOTALL).group(1)
-    example = (REPOSITORY / "examples" / "capture.cpp").read_text().split("\n", 1)[1]
-    assert quoted == example
+def test_the_first_example_has_few_lines():
+    example = (REPOSITORY / "examples" / "capture.cpp").read_text()
     code = [line for line in example.splitlines() if line and not line.lstrip().startswith("//")]
     assert len(code) <= 15
 

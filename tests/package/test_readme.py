@@ -48,7 +48,7 @@ def test_installation_as_debian_packages(clone):
 
 def test_installation_from_source(clone):
     shell(BUILD_HERE, clone)
-    command_alone = CHECK[:CHECK.index("python3")]
+    command_alone = CHECK[:CHECK.index("iio-stream view")]
     shell(command_alone, clone, PATH=f"{clone}/build:{os.environ['PATH']}")
     assert "iio_stream" in shell(f"PYTHONPATH=build/python {sys.executable} -c 'import iio_stream; print(iio_stream)'",
                                  clone)

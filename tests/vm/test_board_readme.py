@@ -70,7 +70,6 @@ def test_the_python_example_runs_as_printed(board, tmp_path):
 def test_the_cpp_example_runs_as_printed(board):
     build = pathlib.Path(os.environ.get("IIO_STREAM_BUILD", ROOT / "build"))
     program = build / "examples" / "capture"
-    assert code("cpp") in (ROOT / "examples" / "capture.cpp").read_text()
     if not program.exists():
         pytest.skip("build/examples/capture is not built")
     load(board)
