@@ -52,7 +52,7 @@ def test_each_wheel_records_in_its_own_environment(wheels, tmp_path):
                 env=ENVIRONMENT)
             shape, version = run(folder / "bin" / "python", "-c", SAMPLES, cwd=folder, env=ENVIRONMENT).rsplit(" ", 1)
             assert shape == "(1000, 2)" and version.startswith("1." if numpy == "numpy<2" else "2."), numpy
-            run(folder / "bin" / "iio-stream", "record", "sim:", "a.sigmf-meta", "hash=end", "--samples", "100k",
+            run(folder / "bin" / "iio-stream", "record", "sim:", "pattern=ramp", "a.sigmf-meta", "hash=end", "--samples", "100k",
                 "--quiet", cwd=folder, env=ENVIRONMENT)
             run(folder / "bin" / "iio-stream", "verify", "--pattern", "ramp", "a.sigmf-meta", cwd=folder, env=ENVIRONMENT)
             assert (folder / "a.sigmf-data").stat().st_size == 400_000
