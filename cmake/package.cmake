@@ -23,25 +23,9 @@ file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(cmake/iio-stream.pc.in ${PROJECT_BINARY_DIR}/iio-stream.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/iio-stream.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-# The command writes the lists of options into its man page. If it cannot be run here, because it is for another
-# processor and there is no emulator, the page stays as it is and refers to `iio-stream help`.
-set(man_page ${PROJECT_BINARY_DIR}/man/iio-stream.1)
-set(man_text ${PROJECT_SOURCE_DIR}/docs/man/iio-stream.1)
-set(write_man_page iio-stream-command help --man ${man_text} > ${man_page})
-if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
-    set(write_man_page ${CMAKE_COMMAND} -E copy ${man_text} ${man_page})
-endif()
-file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/man)
-add_custom_command(OUTPUT ${man_page} DEPENDS iio-stream-command ${man_text}
-                   COMMAND ${write_man_page} VERBATIM)
-add_custom_target(man-page ALL DEPENDS ${man_page})
-install(FILES ${man_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-
-install(FILES packaging/completions/iio-stream.bash RENAME iio-stream
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-install(FILES packaging/completions/_iio-stream DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
-install(FILES packaging/completions/iio-stream.fish
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+set(data_folder ${CMAKE_INSTALL_DATADIR})
+set(man_folder ${CMAKE_INSTALL_MANDIR})
+include(cmake/command_files.cmake)
 
 # Units for boards that stream after boot, and rules for users other than root.
 install(CODE "set(bin_folder \"${CMAKE_INSTALL_BINDIR}\")

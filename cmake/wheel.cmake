@@ -12,7 +12,12 @@ if(NOT IIO_STREAM_INSTALLED)
     install(TARGETS iio-stream-command RUNTIME DESTINATION iio_stream COMPONENT wheel)
     install(TARGETS iio-stream LIBRARY DESTINATION iio_stream COMPONENT wheel
             FILE_SET HEADERS EXCLUDE_FROM_ALL)
-    set(parts iio-stream-command)
+    # pip installs these into the environment's share/.
+    set(data_folder ${SKBUILD_DATA_DIR}/share)
+    set(man_folder ${data_folder}/man)
+    set(component COMPONENT wheel)
+    include(cmake/command_files.cmake)
+    set(parts iio-stream-command man-page)
 else()
     include(cmake/dependencies.cmake)
     find_package(iio-stream ${PROJECT_VERSION} QUIET)

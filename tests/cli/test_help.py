@@ -62,6 +62,13 @@ def test_the_usage_line_shows_the_order_of_the_arguments(iio, name, words):
     assert f"\nUsage: iio-stream {name} {words} [" in iio(name, "--help").out
 
 
+def test_the_help_of_a_verb_of_gadget_lists_the_options_of_that_verb(iio):
+    up, down, status = (iio("gadget", verb, "--help").out for verb in ("up", "down", "status"))
+    assert "Usage: iio-stream gadget up [OPTION]" in up and "--udc NAME" in up and "--json" not in up
+    assert "--name NAME" in down and "--udc" not in down
+    assert "--json" in status and "--name" not in status
+
+
 def test_doctor_prints_missing_features_and_their_fixes(iio):
     printed = iio("doctor").out
     for check in iio("doctor --json").json["checks"]:

@@ -56,6 +56,11 @@ def test_each_wheel_records_in_its_own_environment(wheels, tmp_path):
                 "--quiet", cwd=folder, env=ENVIRONMENT)
             run(folder / "bin" / "iio-stream", "verify", "--pattern", "ramp", "a.sigmf-meta", cwd=folder, env=ENVIRONMENT)
             assert (folder / "a.sigmf-data").stat().st_size == 400_000
+            share = folder / "share"
+            assert "Fl -duration" in (share / "man" / "man1" / "iio-stream.1").read_text()
+            for completion in ("bash-completion/completions/iio-stream", "zsh/site-functions/_iio-stream",
+                               "fish/vendor_completions.d/iio-stream.fish"):
+                assert (share / completion).stat().st_size > 0
 
 
 def test_a_wheel_needs_nothing_but_the_c_and_cpp_libraries(wheels, tmp_path):
