@@ -31,7 +31,7 @@ def test_gnu_radio_receives_samples_from_zmq(tmp_path, pattern, block):
     source, head, sink = block(gr.sizeof_short, 2, address), blocks.head(4, COUNT), blocks.vector_sink_s(2)
     top.connect(source, head, sink)
     top.start()
-    sender = subprocess.Popen([COMMAND, "stream", "sim:", "rate=2M", f"zmq:{address}", f"pattern={pattern}",
+    sender = subprocess.Popen([COMMAND, "stream", "sim:", "pattern=ramp", "rate=2M", f"zmq:{address}", f"pattern={pattern}",
                                "wait=on", "on-full=block", "--samples", str(COUNT), "--json"],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert finished(sender)["samples"] == COUNT

@@ -14,7 +14,7 @@ FLOWGRAPH = """
 import sys
 from gnuradio import blocks, gr, soapy
 top = gr.top_block()
-source = soapy.source("driver=iiostream,uri=sim:", sys.argv[1], 1, "", "bufflen=4096", [""], [""])
+source = soapy.source("driver=iiostream,uri=sim:,pattern=ramp", sys.argv[1], 1, "", "bufflen=4096", [""], [""])
 source.set_sample_rate(0, 2e6)
 assert source.get_sample_rate(0) == 2e6
 size = {"fc32": gr.sizeof_gr_complex, "sc16": 4}[sys.argv[1]]
