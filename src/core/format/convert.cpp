@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "core/format/convert_values.hpp"
 #include "core/format/stored_value.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/format.hpp"
@@ -91,35 +92,14 @@ std::size_t run_bytes(const Format& format)
     return end - format.channels[0].offset;
 }
 
-// Values are converted in pieces of a constant length, in local arrays, because GCC then vectorises
-// the loop even at -O2.
-constexpr std::size_t kAtOnce = 256;
-
-// Whether all channels have the same type with no gaps between them and fit into one piece.
+// Whether all channels have the same type with no gaps between them and fit into one call of a
+// ValueConverter.
 bool uniform(const Format& format)
 {
     const ScanType& first = format.channels[0].type;
-    return format.channels.size() <= kAtOnce && run_bytes(format) != 0 &&
+    return format.channels.size() <= detail::kValuesAtOnce && run_bytes(format) != 0 &&
            std::all_of(format.channels.begin(), format.channels.end(),
                        [&](const Channel& c) { return c.type == first; });
-}
-
-bool is_s16(const Format& format)
-{
-    const ScanType& type = format.channels[0].type;
-    return uniform(format) && type.number == Number::signed_integer && !type.big_endian &&
-           type.storage_bits == 16;
-}
-
-bool is_f32(const Format& format)
-{
-    return uniform(format) &&
-           format.channels[0].type == ScanType{Number::floating, false, 32, 32, 0, 1};
-}
-
-bool is_whole_s16(const Format& format)
-{
-    return is_s16(format) && format.channels[0].type.bits == 16;
 }
 
 bool same_types(const Format& a, const Format& b)
@@ -136,15 +116,8 @@ void refuse_repeated(const Format& format, std::string_view to)
                        " has repeated values (" + channel.type.text() + ")");
 }
 
-// Returns a function that shifts a value to the top of 16 bits. The sign bit of the value becomes
-// the sign bit of the word, whatever other bits the word holds. The function multiplies, because a
-// shift by a run-time amount is done in 32 bits and takes twice the vector code.
-auto to_top(const ScanType& type)
-{
-    const auto factor = static_cast<std::uint16_t>(1U << (16 - type.bits - type.shift));
-    const auto mask = static_cast<std::uint16_t>(0xffffU << (16 - type.bits));
-    return [=](std::uint16_t raw) { return static_cast<std::uint16_t>(raw * factor & mask); };
-}
+/// The values of one call of a ValueConverter, which have at most 4 bytes each.
+using Piece = std::array<std::byte, detail::kValuesAtOnce * 4>;
 
 // Copies rows of `bytes` bytes each. The rows are from_step bytes apart in `from` and to_step bytes
 // apart in `to`.
@@ -165,28 +138,6 @@ void move_rows(std::byte* to, std::size_t to_step, const std::byte* from, std::s
         move(std::integral_constant<std::size_t, 8>());
     else
         move(bytes);
-}
-
-// Converts samples of `values` values each; `values` is at most kAtOnce. The samples are in_step
-// bytes apart in `in` and out_step bytes apart in `out`.
-template <typename From, typename To, typename Each>
-void convert_pieces(const std::byte* in, std::size_t in_step, std::byte* out, std::size_t out_step,
-                    std::size_t samples, std::size_t values, Each each) noexcept
-{
-    const std::size_t at_once = kAtOnce / values;
-    for (std::size_t n = 0; n < samples; n += at_once) {
-        std::array<From, kAtOnce> raw;
-        std::array<To, kAtOnce> made;
-        const std::size_t count = std::min(at_once, samples - n);
-        if (count * values < kAtOnce)
-            raw = {}; // the rest is also converted, but ignored
-        move_rows(reinterpret_cast<std::byte*>(raw.data()), values * sizeof(From), in + n * in_step,
-                  in_step, count, values * sizeof(From));
-        for (std::size_t k = 0; k < kAtOnce; ++k)
-            made[k] = each(raw[k]);
-        move_rows(out + n * out_step, out_step, reinterpret_cast<const std::byte*>(made.data()),
-                  values * sizeof(To), count, values * sizeof(To));
-    }
 }
 
 } // namespace
@@ -222,18 +173,23 @@ Converter::Converter(const Format& from, const Format& to) : from_(from), to_(to
     choose();
 }
 
-void Converter::choose() noexcept
+void Converter::choose()
 {
     if (same_types(from_, to_) && run_bytes(from_) != 0 && run_bytes(to_) != 0)
         kernel_ = &copy;
     else if (same_types(from_, to_))
         kernel_ = &copy_channels;
-    else if (is_s16(from_) && is_f32(to_))
-        kernel_ = &s16_to_f32;
-    else if (is_s16(from_) && is_whole_s16(to_))
-        kernel_ = &s16_to_s16;
-    else if (is_f32(from_) && is_s16(to_))
-        kernel_ = &f32_to_s16;
+    else if (uniform(from_) && uniform(to_)) {
+        const ScanType &from = from_.channels[0].type, &to = to_.channels[0].type;
+        const auto values = detail::ValueConverter::create(from, to, detail::has_avx2());
+        if (!values)
+            return;
+        values_ = std::make_shared<detail::ValueConverter>(*values);
+        const std::size_t channels = from_.channels.size();
+        const bool packed = from_.sample_bytes == channels * from.bytes() &&
+                            to_.sample_bytes == channels * to.bytes();
+        kernel_ = packed ? &adjacent : &apart;
+    }
 }
 
 void Converter::convert(std::span<const std::byte> in, std::span<std::byte> out) const noexcept
@@ -256,54 +212,42 @@ void Converter::general(const Converter& self, const std::byte* in, std::byte* o
     }
 }
 
-// Converts every value of every sample: as one row if the samples are adjacent, otherwise sample by
-// sample.
-template <typename From, typename To, typename Each>
-void Converter::each_value(const std::byte* in, std::byte* out, std::size_t samples,
-                           Each each) const noexcept
+// Converts samples that have no bytes but their values.
+void Converter::adjacent(const Converter& self, const std::byte* in, std::byte* out,
+                         std::size_t samples) noexcept
 {
-    const std::size_t values = from_.channels.size();
-    const std::size_t in_step = from_.sample_bytes, out_step = to_.sample_bytes;
-    if (in_step == values * sizeof(From) && out_step == values * sizeof(To))
-        return convert_pieces<From, To>(in, sizeof(From), out, sizeof(To), samples * values, 1,
-                                        each);
-    in += from_.channels[0].offset;
-    out += to_.channels[0].offset;
-    convert_pieces<From, To>(in, in_step, out, out_step, samples, values, each);
+    const std::size_t in_bytes = self.from_.channels[0].type.bytes();
+    const std::size_t out_bytes = self.to_.channels[0].type.bytes();
+    std::size_t left = samples * self.from_.channels.size();
+    for (; left >= detail::kValuesAtOnce; left -= detail::kValuesAtOnce) {
+        self.values_->convert(in, out);
+        in += detail::kValuesAtOnce * in_bytes;
+        out += detail::kValuesAtOnce * out_bytes;
+    }
+    if (left == 0)
+        return;
+    Piece some{}, made;
+    std::memcpy(some.data(), in, left * in_bytes);
+    self.values_->convert(some.data(), made.data());
+    std::memcpy(out, made.data(), left * out_bytes);
 }
 
-void Converter::s16_to_f32(const Converter& self, const std::byte* in, std::byte* out,
-                           std::size_t samples) noexcept
+// Converts samples whose values are part of a larger sample in at least one of the two formats.
+void Converter::apart(const Converter& self, const std::byte* in, std::byte* out,
+                      std::size_t samples) noexcept
 {
-    self.each_value<std::uint16_t, float>(
-        in, out, samples, [top = to_top(self.from_.channels[0].type)](std::uint16_t raw) {
-            return static_cast<float>(static_cast<std::int16_t>(top(raw))) * 0x1p-15F;
-        });
-}
-
-void Converter::s16_to_s16(const Converter& self, const std::byte* in, std::byte* out,
-                           std::size_t samples) noexcept
-{
-    self.each_value<std::uint16_t, std::uint16_t>(in, out, samples,
-                                                  to_top(self.from_.channels[0].type));
-}
-
-void Converter::f32_to_s16(const Converter& self, const std::byte* in, std::byte* out,
-                           std::size_t samples) noexcept
-{
-    const ScanType& type = self.to_.channels[0].type;
-    const float full = std::ldexp(1.0F, static_cast<int>(type.bits) - 1);
-    const std::int32_t factor = 1 << type.shift; // a product, as in to_top()
-    self.each_value<float, std::int16_t>(in, out, samples, [full, factor](float real) {
-        float value = real * full; // exact, as are its integer and fractional parts
-        value = value > -full ? value : (value == value ? -full : 0.0F); // NaN: no signal
-        value = value < full - 1 ? value : full - 1;
-        const auto whole = static_cast<std::int32_t>(value);
-        const float rest = value - static_cast<float>(whole);
-        // Rounds to nearest, ties upwards.
-        const std::int32_t nearest = whole + (rest >= 0.5F ? 1 : 0) - (rest < -0.5F ? 1 : 0);
-        return static_cast<std::int16_t>(nearest * factor);
-    });
+    const std::size_t in_bytes = run_bytes(self.from_), out_bytes = run_bytes(self.to_);
+    const std::size_t in_step = self.from_.sample_bytes, out_step = self.to_.sample_bytes;
+    const std::size_t at_once = detail::kValuesAtOnce / self.from_.channels.size();
+    in += self.from_.channels[0].offset;
+    out += self.to_.channels[0].offset;
+    Piece some{}, made; // values that a piece does not fill are also converted, but ignored
+    for (std::size_t n = 0; n < samples; n += at_once) {
+        const std::size_t count = std::min(at_once, samples - n);
+        move_rows(some.data(), in_bytes, in + n * in_step, in_step, count, in_bytes);
+        self.values_->convert(some.data(), made.data());
+        move_rows(out + n * out_step, out_step, made.data(), out_bytes, count, out_bytes);
+    }
 }
 
 void Converter::copy(const Converter& self, const std::byte* in, std::byte* out,

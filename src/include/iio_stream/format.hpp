@@ -4,12 +4,17 @@
 #include "iio_stream/api.hpp"
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace iio_stream {
+
+namespace detail {
+class ValueConverter;
+} // namespace detail
 
 /// How one value is stored in memory. Its text has the syntax of the kernel's scan_elements/*_type
 /// files (Documentation/ABI/testing/sysfs-bus-iio), with f added for IEEE floating point:
@@ -119,17 +124,14 @@ private:
     using Kernel = void (*)(const Converter&, const std::byte*, std::byte*, std::size_t samples);
 
     static void general(const Converter&, const std::byte*, std::byte*, std::size_t) noexcept;
-    static void s16_to_f32(const Converter&, const std::byte*, std::byte*, std::size_t) noexcept;
-    static void s16_to_s16(const Converter&, const std::byte*, std::byte*, std::size_t) noexcept;
-    static void f32_to_s16(const Converter&, const std::byte*, std::byte*, std::size_t) noexcept;
+    static void adjacent(const Converter&, const std::byte*, std::byte*, std::size_t) noexcept;
+    static void apart(const Converter&, const std::byte*, std::byte*, std::size_t) noexcept;
     static void copy(const Converter&, const std::byte*, std::byte*, std::size_t) noexcept;
     static void copy_channels(const Converter&, const std::byte*, std::byte*, std::size_t) noexcept;
-    void choose() noexcept;
-    template <typename From, typename To, typename Each>
-    void each_value(const std::byte* in, std::byte* out, std::size_t samples,
-                    Each each) const noexcept;
+    void choose();
 
     Format from_, to_;
+    std::shared_ptr<const detail::ValueConverter> values_; ///< of adjacent() and apart()
     Kernel kernel_;
 };
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "core/format/convert_values.hpp"
 #include "iio_stream/format.hpp"
 #include "support/errors.hpp"
 #include "support/values.hpp"
@@ -182,9 +183,8 @@ TEST(Convert, AllSixteenBitValuesSurviveConversionToFloatAndBack)
     EXPECT_EQ(values_of<std::int16_t>(converted(floats, Format::parse("rf32_le"), "ri16_le")), all);
 }
 
-TEST(Convert, TheFastPathAgreesWithTheGeneralPath)
+TEST(Convert, BothByteOrdersBecomeTheSameFloats)
 {
-    // The formats le:s16 and le:s12 take the vectorized loop to f32; big-endian storage does not.
     for (const char* type : {"s16/16>>0", "s12/16>>0", "s12/16>>4", "s1/16>>15", "s10/16>>3"}) {
         const Format little = Format::parse(std::string("le:") + type);
         const Format big = Format::parse(std::string("be:") + type);
@@ -199,7 +199,7 @@ TEST(Convert, TheFastPathAgreesWithTheGeneralPath)
     }
 }
 
-TEST(Convert, TheFastPathToIntegersAgreesWithTheGeneralPath)
+TEST(Convert, FloatsBecomeTheSameIntegersInBothByteOrders)
 {
     for (const char* type : {"s16/16>>0", "s12/16>>0", "s12/16>>4", "s1/16>>15"}) {
         const Format little = Format::parse(std::string("le:") + type);
@@ -222,7 +222,69 @@ TEST(Convert, TheFastPathToIntegersAgreesWithTheGeneralPath)
     }
 }
 
-TEST(Convert, TheFastPathConvertsEveryLengthCompletely)
+TEST(Convert, Avx2GivesTheSameValuesAsAnyProcessor)
+{
+    if (!detail::has_avx2())
+        GTEST_SKIP() << "this processor has no AVX2";
+    std::vector<const char*> types = kIntegers;
+    types.insert(types.end(), {"le:f32/32>>0", "be:f32/32>>0"});
+    std::mt19937_64 random(5);
+    std::vector<std::byte> in(detail::kValuesAtOnce * 4 + 1), plain(in.size()), avx2(in.size());
+    std::size_t pairs = 0;
+    for (const char* from : types)
+        for (const char* to : types) {
+            const ScanType a = ScanType::parse(from), b = ScanType::parse(to);
+            const auto one = detail::ValueConverter::create(a, b, false);
+            const auto other = detail::ValueConverter::create(a, b, true);
+            ASSERT_EQ(one.has_value(), other.has_value());
+            if (!one)
+                continue;
+            ++pairs;
+            for (int round = 0; round < 8; ++round) {
+                for (std::byte& byte : in)
+                    byte = static_cast<std::byte>(random());
+                if (a.number == ScanType::Number::floating && round % 2 == 0)
+                    for (std::size_t i = 0; i < detail::kValuesAtOnce; ++i) { // near full scale
+                        std::byte& exponent = in[1 + i * 4 + (a.big_endian ? 0 : 3)];
+                        exponent = (exponent & std::byte{0x80}) | std::byte{0x3e};
+                    }
+                one->convert(&in[1], &plain[1]); // not aligned
+                other->convert(&in[1], &avx2[1]);
+                ASSERT_EQ(plain, avx2) << from << " to " << to;
+            }
+        }
+    EXPECT_GT(pairs, 100U);
+}
+
+TEST(Convert, EveryLengthAtEveryAlignmentIsConvertedCompletely)
+{
+    for (const char* name : {"ci16_le", "ci16_be", "ci8", "cu8", "ci32_le", "cf32_le", "cf32_be"})
+        for (const char* to : {"ci8", "ci16_le", "ci16_be", "cf32_le"}) {
+            const Format from = Format::parse(name);
+            std::mt19937 random(11);
+            std::vector<std::byte> in(300 * from.sample_bytes + 3);
+            for (std::byte& byte : in)
+                byte = static_cast<std::byte>(random());
+            const Converter converter(from, to);
+            const std::size_t size = converter.to().sample_bytes;
+            std::vector<std::byte> each(300 * size); // each sample by itself
+            for (std::size_t n = 0; n < 300; ++n)
+                converter.convert(
+                    std::span(in).subspan(3 + n * from.sample_bytes, from.sample_bytes),
+                    std::span(each).subspan(n * size, size));
+            for (std::size_t count = 0; count <= 300; ++count) {
+                std::vector<std::byte> out(count * size + 2, std::byte{0x5a});
+                converter.convert(std::span(in).subspan(3, count * from.sample_bytes),
+                                  std::span(out).subspan(1, count * size));
+                ASSERT_TRUE(std::equal(out.begin() + 1, out.end() - 1, each.begin()))
+                    << name << " to " << to << ", " << count;
+                ASSERT_EQ(out.front(), std::byte{0x5a}); // nothing else is written
+                ASSERT_EQ(out.back(), std::byte{0x5a});
+            }
+        }
+}
+
+TEST(Convert, TheLastValueOfEveryLengthIsConverted)
 {
     std::vector<std::int16_t> in(600);
     std::iota(in.begin(), in.end(), std::int16_t{-100});
