@@ -5,6 +5,7 @@
 #include "iio_stream/error.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -85,6 +86,21 @@ bool RampChecker::locate(std::span<const std::byte> in, std::uint64_t& sample) c
     return false;
 }
 
+constexpr std::size_t kMostWords = 64; // of a sample that is checked word by word
+
+template <typename Word>
+Word reversed(Word word)
+{
+    if constexpr (sizeof(Word) == 1)
+        return word;
+    else if constexpr (sizeof(Word) == 2)
+        return static_cast<Word>(__builtin_bswap16(word));
+    else if constexpr (sizeof(Word) == 4)
+        return __builtin_bswap32(word);
+    else
+        return __builtin_bswap64(word);
+}
+
 class LanesChecker final : public Checker {
 public:
     LanesChecker(const Generator& generator, const Format& format);
@@ -100,7 +116,14 @@ private:
     bool locate(std::span<const std::byte> in, std::uint64_t& sample) const noexcept override;
     bool swapped(std::span<const std::byte> in) const noexcept override;
     bool fits(const Channel& channel, const std::byte* sample, std::uint64_t index) const noexcept;
+    template <typename Word, bool kSwap>
+    std::size_t matching_words(std::span<const std::byte> in) const noexcept;
+    template <typename Word>
+    std::size_t matching_words(std::span<const std::byte> in) const noexcept;
 
+    /// The number of bytes of each value, if all channels have one type and no bytes lie between
+    /// them; otherwise 0.
+    std::size_t word_ = 0;
     const Channel* widest_; ///< the channel whose counter has the most bits
 };
 
@@ -110,7 +133,16 @@ LanesChecker::LanesChecker(const Generator& generator, const Format& format)
                                  [](const Channel& a, const Channel& b) {
                                      return lane_counter_bits(a) < lane_counter_bits(b);
                                  }))
-{}
+{
+    const Channel& first = format_.channels[0];
+    const bool alike =
+        std::all_of(format_.channels.begin(), format_.channels.end(), [&](const Channel& c) {
+            return c.type == first.type && lane_counter_bits(c) == lane_counter_bits(first);
+        });
+    if (alike && first.type.repeat == 1 && format_.channels.size() <= kMostWords &&
+        format_.sample_bytes == format_.channels.size() * first.type.bytes())
+        word_ = first.type.bytes();
+}
 
 bool LanesChecker::fits(const Channel& channel, const std::byte* sample,
                         std::uint64_t index) const noexcept
@@ -120,8 +152,94 @@ bool LanesChecker::fits(const Channel& channel, const std::byte* sample,
     return std::memcmp(wanted, sample + channel.offset, channel.type.bytes()) == 0;
 }
 
+template <typename Word, bool kSwap>
+Word load_word(const std::byte* at)
+{
+    Word word;
+    std::memcpy(&word, at, sizeof word);
+    return kSwap ? reversed(word) : word;
+}
+
+// Checks samples whose values are words of one type. A word is the constant of its channel plus the
+// counter.
+template <typename Word, bool kSwap>
+std::size_t LanesChecker::matching_words(std::span<const std::byte> in) const noexcept
+{
+    const std::size_t channels = format_.channels.size();
+    const ScanType& type = format_.channels[0].type;
+    const std::uint64_t wraps = ~std::uint64_t{0} >> (64 - lane_counter_bits(*widest_));
+    const auto counter = [&](std::uint64_t index) {
+        return static_cast<Word>((index & wraps) << type.shift);
+    };
+    std::array<Word, kMostWords> lanes;
+    for (std::size_t c = 0; c < channels; ++c) {
+        std::byte stored[sizeof(Word)];
+        store_value(type, lane_value(format_.channels[c], 0), stored);
+        lanes[c] = static_cast<Word>(load_storage(type, stored));
+    }
+    // A loop of a constant length, which compilers vectorize, compares the words of kGroup /
+    // channels samples with those of the samples from 0 on, plus the counter of the first one.
+    constexpr std::size_t kGroup = 256;
+    const std::uint64_t together = kGroup % channels == 0 ? kGroup / channels : 0;
+    std::array<Word, kGroup> group;
+    for (std::size_t k = 0; together != 0 && k < kGroup; ++k)
+        group[k] = static_cast<Word>(lanes[k % channels] + counter(k / channels));
+    std::size_t good = 0;
+    for (std::uint64_t index = expected_; good < in.size();) {
+        const std::byte* at = in.data() + good;
+        std::uint64_t samples = (in.size() - good) / format_.sample_bytes;
+        const std::uint64_t phase = index & wraps;
+        if (together != 0 && samples >= together) {
+            // The counter either does not wrap in these samples, or wraps in them as in the group.
+            if (phase + together - 1 <= wraps || (phase == 0 && wraps < together)) {
+                const Word first = counter(index);
+                Word difference = 0;
+                for (std::size_t k = 0; k < kGroup; ++k)
+                    difference |= static_cast<Word>(load_word<Word, kSwap>(at + k * sizeof(Word)) ^
+                                                    static_cast<Word>(group[k] + first));
+                if (difference == 0) {
+                    good += kGroup * sizeof(Word);
+                    index += together;
+                    continue;
+                }
+            }
+            samples = std::min(together - 1, wraps - phase) + 1;
+        }
+        for (; samples != 0; --samples, ++index, good += format_.sample_bytes) {
+            const Word now = counter(index);
+            Word difference = 0;
+            for (std::size_t c = 0; c < channels; ++c, at += sizeof(Word))
+                difference |= static_cast<Word>(load_word<Word, kSwap>(at) ^
+                                                static_cast<Word>(lanes[c] + now));
+            if (difference != 0)
+                return good;
+        }
+    }
+    return good;
+}
+
+template <typename Word>
+std::size_t LanesChecker::matching_words(std::span<const std::byte> in) const noexcept
+{
+    const bool native =
+        format_.channels[0].type.big_endian == (std::endian::native == std::endian::big);
+    return native ? matching_words<Word, false>(in) : matching_words<Word, true>(in);
+}
+
 std::size_t LanesChecker::matching(std::span<const std::byte> in) const noexcept
 {
+    switch (word_) {
+    case 1:
+        return matching_words<std::uint8_t>(in);
+    case 2:
+        return matching_words<std::uint16_t>(in);
+    case 4:
+        return matching_words<std::uint32_t>(in);
+    case 8:
+        return matching_words<std::uint64_t>(in);
+    default:
+        break;
+    }
     std::size_t good = 0;
     for (std::uint64_t index = expected_; good < in.size(); ++index, good += format_.sample_bytes)
         for (const Channel& channel : format_.channels)

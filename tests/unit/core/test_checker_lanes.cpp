@@ -120,4 +120,32 @@ TEST(LanesChecker, NonzeroUnusedBitsAreMismatches)
     expect_findings(stream, {.samples = 100, .mismatches = 1}, "dirt");
 }
 
+// The ways in which the words of several samples are compared at once: with a counter that does not
+// wrap, wraps often, or never wraps, and with a number of channels that does not divide them.
+TEST(LanesChecker, AWrongBitIsFoundAtEachPlaceOfEachSample)
+{
+    for (const char* name :
+         {"ci16_le", "ci16_be", "ci8", "le:u64/64", "le:s16/16,le:s16/16,le:s16/16"}) {
+        Format format = Format::parse(name);
+        if (format.channels[0].type.bits == 64)
+            format.channels[0].component = Component::counter;
+        constexpr std::size_t kSamples = 700, kFirst = 4000; // a 12-bit counter wraps at 4096
+        std::vector<std::byte> right(kSamples * format.sample_bytes);
+        detail::Generator(Pattern::lanes, format, 0, 0).fill(right, kFirst);
+        for (std::size_t at = 0; at < right.size(); at += 7) {
+            std::vector<std::byte> wrong = right;
+            wrong[at] ^= std::byte{0x80};
+            const auto checker = detail::Checker::make(Pattern::lanes, format);
+            checker->begin_with(kFirst);
+            checker->feed(wrong);
+            checker->finish();
+            const Findings& found = checker->findings();
+            const std::string where = "at sample " + std::to_string(at / format.sample_bytes);
+            ASSERT_EQ(found.samples, kSamples) << name << " " << at;
+            ASSERT_TRUE(!found.intact() || found.gaps != 0) << name << " " << at;
+            ASSERT_TRUE(found.first.ends_with(where)) << name << " " << found.first;
+        }
+    }
+}
+
 } // namespace
