@@ -18,10 +18,10 @@ pytestmark = pytest.mark.skipif(shutil.which("valgrind") is None or not AVX2,
 def instructions_per_pair(tmp_path, source, target):
     width = {"8": 2, "16": 4, "32": 8, "24": 8, "12": 4}[re.search(r"(8|16|32|24|12)", source)[1]]
     (tmp_path / "a.raw").write_bytes(bytes(range(256)) * (PAIRS * width // 256))
-    channels = ["channels=2"] if ":" in source else []
+    format = f"{source},{source}" if ":" in source else source
     done = subprocess.run(
         ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--collect-atstart=no",
-         "--toggle-collect=iio_stream::Converter::convert(*", COMMAND, "stream", "a.raw", f"format={source}", *channels,
+         "--toggle-collect=iio_stream::Converter::convert(*", COMMAND, "stream", "a.raw", f"format={format}",
          f"convert={target}", "null:", "--quiet"], check=True, capture_output=True, text=True, timeout=300, cwd=tmp_path)
     return int(re.search(r"Collected : (\d+)", done.stderr)[1]) / PAIRS
 

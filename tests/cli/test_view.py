@@ -20,11 +20,11 @@ MARGIN = 8  # columns left of the picture
 class Terminal:
     """A terminal in which one command runs."""
 
-    def __init__(self, folder, words, **variables):
-        self.screen = pyte.Screen(COLUMNS, LINES)
+    def __init__(self, folder, words, size=(COLUMNS, LINES), **variables):
+        self.screen = pyte.Screen(*size)
         self._stream = pyte.ByteStream(self.screen)
         self._master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
         environment = {key: value for key, value in os.environ.items()
                        if key not in ("DISPLAY", "WAYLAND_DISPLAY", "NO_COLOR")}
         environment |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", **variables}
@@ -115,6 +115,37 @@ def test_a_loss_is_marked_at_its_time_in_the_waterfall(iio, terminal):
     marked = [number for number in range(axis + 1, status) if shown.screen.buffer[number][MARGIN - 1].data == "!"]
     assert len(marked) == 1 and abs(marked[0] - (axis + status) / 2) <= 2
     assert "1 gap, 1000 samples lost" in shown.screen.display[status]
+
+
+@pytest.mark.parametrize("variables", [{}, {"NO_COLOR": "1"}], ids=["colors", "shades"])
+def test_a_loss_is_visible_in_its_row(iio, terminal, variables):
+    """It is red, or without colors empty."""
+    iio("record sim: pattern=tone rate=1M drop_at=300k drop=400k a.sigmf-meta --duration 1s")
+    shown = terminal("view a.sigmf-meta", **variables).run()
+    row = next(line for line in range(LINES) if shown.screen.buffer[line][MARGIN - 1].data == "!")
+    cells = [shown.screen.buffer[row][column] for column in range(MARGIN, COLUMNS)]
+    assert all(cell.data == " " for cell in cells) if variables else {"cd0000"} <= {cell.fg for cell in cells} | {
+        cell.bg for cell in cells}
+
+
+@pytest.mark.parametrize("samples", [20, 500, 1023])
+def test_fewer_samples_than_a_spectrum_have_their_level(iio, terminal, samples):
+    iio(f"record sim: pattern=tone frequency=250k rate=1M a.sigmf-meta --samples {samples}")
+    shown = terminal("view a.sigmf-meta").run()
+    level = float(re.search(r"highest (\S+) dBFS", shown.screen.display[LINES - 2])[1])
+    assert abs(level + 6) < 0.05
+
+
+@pytest.mark.parametrize("size", [(30, 5), (200, 12)])
+def test_small_terminals_show_something(iio, terminal, size):
+    iio("record sim: rate=1M a.sigmf-meta --duration 100ms")
+    assert "a.sigmf" in terminal("view a.sigmf-meta", size=size).run().screen.display[0]
+
+
+def test_the_axis_is_around_the_frequency_that_is_given(iio, terminal):
+    iio("record sim: rate=2M a.sigmf-meta --duration 100ms")
+    shown = terminal("view a.sigmf-meta --centre 433M").run()
+    assert shown.screen.display[shown.line("dBFS  ")].split()[1:] == ["432.00", "MHz", "433.00", "MHz", "434.00", "MHz"]
 
 
 def test_a_live_source_is_redrawn_in_place_until_its_end(terminal):

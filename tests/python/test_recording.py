@@ -275,3 +275,9 @@ def test_metadata_of_more_than_64_mib_are_refused(tmp_path):
     meta.write_text(meta.read_text().ljust((64 << 20) + 1))
     with pytest.raises(ios.Error, match="the metadata have more than 64 MiB"):
         ios.open_recording(meta)
+
+
+def test_a_wav_file_is_refused_because_an_array_would_contain_its_header(tmp_path):
+    ios.record("sim:", tmp_path / "a.wav", rate="1M", samples=1000)
+    with pytest.raises(ios.UsageError, match=r"a\.wav is a WAV file.*iio_stream\.source"):
+        ios.open_recording(tmp_path / "a.wav")

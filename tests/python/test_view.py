@@ -179,6 +179,17 @@ def test_the_command_makes_a_png(tmp_path, python):
     assert (tmp_path / "b.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_fewer_samples_than_a_spectrum_have_their_level():
+    for samples in (1, 20, 500):
+        seen = view.look("sim:", pattern="tone", frequency=250_000, rate=RATE, samples=samples)
+        assert seen.peak[1] == pytest.approx(-6, abs=0.05), samples
+
+
+def test_a_loss_of_known_size_is_not_a_lower_bound():
+    seen = view.look("sim:", pattern="tone", rate=RATE, drop_at=5000, drop=300, samples=20_000)
+    assert "300 samples" in seen._repr_html_() and "at least" not in seen._repr_html_()
+
+
 def test_the_command_reports_errors(tmp_path, capsys):
     picture = str(tmp_path / "a.png")
     for words in (["sim:"], ["sim:", "--window", "-o", picture], ["sim:", "rate", "-o", picture],

@@ -93,8 +93,8 @@ class Recording:
             if properties.get(key):
                 yield name, str(properties[key])
         lost = sum(gap.lost_min for gap in self.gaps) + sum(end - begin for begin, end in self.zeros)
-        yield "losses", f"{len(self.gaps) + len(self.zeros)}" + (f", at least {lost:,} samples" if lost
-                                                                 else "")
+        least = "" if all(gap.lost_min == gap.lost_max for gap in self.gaps) else "at least "
+        yield "losses", f"{len(self.gaps) + len(self.zeros)}" + (f", {least}{lost:,} samples" if lost else "")
         if self.metadata:
             yield "annotations", f"{len(self.annotations):,}"
 
@@ -203,6 +203,10 @@ def open_recording(path: str | os.PathLike[str], /, *, format: str = "") -> Reco
             raise failed(errno.ENOENT, name, "", _way_to(name))
         with source(name, **({"format": format} if format else {})) as rx:
             shape = rx.format
+        with open(name, "rb") as file:
+            if file.read(4) in (b"RIFF", b"RF64"):
+                raise usage(f"{name} is a WAV file, whose header an array would contain",
+                            f"iio_stream.source({name!r}) reads its samples")
         first = Capture(0, 0, True, None, None)
         return Recording(name, _mapped(name, shape, None), shape, (first,), (), (), {})
     meta = stem + ".sigmf-meta"

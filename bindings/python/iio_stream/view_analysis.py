@@ -58,7 +58,9 @@ class View(Measurement):
         yield "sample rate", f"{self.rate:,.15g} S/s" if self.rate else "not known"
         yield "centre", "not known" if self.centre is None else f"{self.centre:,.15g} Hz"
         yield "highest", f"{level:.2f} dBFS at " + (f"{where:,.0f} Hz" if self.rate else f"{where:.4f}")
-        yield "losses", f"{self.gap_count:,}" + (f", at least {lost:,} samples" if lost else "")
+        exact = len(self.gaps) == self.gap_count and all(gap.lost_min == gap.lost_max for gap in self.gaps)
+        least = "" if exact else "at least "
+        yield "losses", f"{self.gap_count:,}" + (f", {least}{lost:,} samples" if lost else "")
 
 
 class Analysis:
@@ -153,10 +155,8 @@ class Analysis:
 
     def view(self, source: str) -> View:
         """Returns the analysis of all blocks so far."""
-        if self._frame == 0 and len(self._rest) > 0:  # shorter than a frame: pad it with zeros
-            padded = np.zeros(self._signal.length, self._rest.dtype)
-            padded[:len(self._rest)] = self._rest
-            self._add_frames(padded[np.newaxis], 0)
+        if self._frame == 0 and len(self._rest) > 0:  # shorter than a frame
+            self._add_frames(self._rest[np.newaxis], 0)
             self._points = [self._rest]
         step = 1 / (self._signal.rate or 1.0)
         used = int(np.flatnonzero(self._count)[-1]) + 1 if self._count.any() else 1

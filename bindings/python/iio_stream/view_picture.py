@@ -116,11 +116,13 @@ def _points(axis: Any, view: Measurement) -> None:
 def _words(axis: Any, view: Measurement) -> None:
     where, level = view.peak
     lost = sum(gap.lost_min for gap in view.gaps)
+    exact = len(view.gaps) == view.gap_count and all(gap.lost_min == gap.lost_max for gap in view.gaps)
+    least = "" if exact else "at least "
     lines = [f"{view.samples} samples, full scale is {view.bits} bits",
              f"rate {EngFormatter('S/s')(view.rate) if view.rate else 'not known'}",
              f"centre {'not known' if view.centre is None else f'{view.centre:,.0f} Hz'}",
              f"highest {level:.2f} dBFS at " + (f"{where:,.0f} Hz" if view.rate else f"{where:.4f}"),
-             f"gaps: {view.gap_count}" + (f", at least {lost} samples lost" if lost else "")]
+             f"gaps: {view.gap_count}" + (f", {least}{lost} samples lost" if lost else "")]
     for gap in view.gaps[:12]:
         at = f"{gap.seconds:.6g} s" if view.rate else f"sample {gap.seconds:.0f}"
         most = "" if gap.lost_max == gap.lost_min else f" to {gap.lost_max or '?'}"

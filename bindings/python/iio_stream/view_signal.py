@@ -30,6 +30,16 @@ def peak_of(frequencies: npt.NDArray[Any], levels: npt.NDArray[np.float64]) -> t
     return float(frequencies[place]), float(levels[place])
 
 
+def _window(length: int) -> npt.NDArray[np.float64]:
+    """Returns a flat-top window whose sum is 1; a rectangular one if there are too few samples for it."""
+    if length < 16:
+        return np.full(length, 1 / length)
+    steps = 2 * np.pi * np.arange(length) / length
+    window = np.asarray(sum(part * np.cos(order * steps) for order, part in enumerate(_FLAT_TOP)))
+    made: npt.NDArray[np.float64] = window / np.sum(window)
+    return made
+
+
 class Signal:
     """A channel of a format: an I/Q pair, selected by the name of either part, or a real channel; if
     ``channel`` is None, the first one. Spectra have ``bins`` points, which cover the whole bandwidth. Raises
@@ -52,9 +62,7 @@ class Signal:
         self.centre = centre if self.is_complex and self.rate else None
         self.bins = bins
         self.length = bins if self.is_complex else 2 * (bins - 1)
-        steps = 2 * np.pi * np.arange(self.length) / self.length
-        window = sum(part * np.cos(order * steps) for order, part in enumerate(_FLAT_TOP))
-        self._window = window / np.sum(window)
+        self._window = _window(self.length)
 
     def values(self, block: Block) -> npt.NDArray[Any]:
         """Returns the samples of the channel in a block, complex or real: shape (samples,). Full scale, given
@@ -70,11 +78,12 @@ class Signal:
         return made
 
     def powers(self, frames: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        """Returns the power spectra (..., bins) of frames (..., ``length``). A full-scale tone, complex or
-        real, has power 1."""
-        windowed = frames * self._window
-        lines = (np.fft.fftshift(np.fft.fft(windowed), axes=-1) if self.is_complex
-                 else np.fft.rfft(windowed))
+        """Returns the power spectra (..., bins) of frames (..., ``length``), or of shorter frames. A
+        full-scale tone, complex or real, has power 1."""
+        length = frames.shape[-1]
+        windowed = frames * (self._window if length == self.length else _window(length))
+        lines = (np.fft.fftshift(np.fft.fft(windowed, self.length), axes=-1) if self.is_complex
+                 else np.fft.rfft(windowed, self.length))
         made: npt.NDArray[np.float64] = lines.real ** 2 + lines.imag ** 2
         if self.is_complex:
             return made

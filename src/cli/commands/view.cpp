@@ -52,7 +52,7 @@ void end_view(int)
 
 struct ViewOptions {
     std::vector<std::string> words;
-    std::string output, samples, duration, channel, bins;
+    std::string output, samples, duration, channel, bins, centre;
 };
 
 struct TerminalSize {
@@ -78,12 +78,14 @@ bool is_file(const Uri& uri)
 /// One view of one source.
 class View {
 public:
-    View(const PipelineConfig& config, const std::string& channel, std::size_t bins)
+    View(const PipelineConfig& config, const std::string& channel, std::size_t bins,
+         std::optional<double> centre)
         : reader_(config),
           name_(is_file(config.source) ? config.source.rest : config.source.text()),
           rate_(reader_.tuning().rate.value_or(reader_.format().sample_rate)),
           frames_(make_frames(channel, bins)),
-          spectrum_(frames_.is_complex(), bins)
+          spectrum_(frames_.is_complex(), bins),
+          centre_(centre ? *centre : reader_.tuning().frequency.value_or(0))
     {}
 
     int run_live();
@@ -107,6 +109,7 @@ private:
     double rate_; ///< 0: not known
     FrameReader frames_;
     Spectrum spectrum_;
+    double centre_; ///< Hz
     double peak_turns_ = 0, peak_level_ = 0;
 };
 
@@ -115,8 +118,7 @@ std::string View::frequency_text(double turns, double step) const
     static constexpr std::array<const char*, 4> kUnits{"Hz", "kHz", "MHz", "GHz"};
     if (rate_ == 0)
         return formatted("%.*f/sample", std::max(static_cast<int>(-std::log10(step)), 0), turns);
-    const double centre = frames_.is_complex() ? reader_.tuning().frequency.value_or(0) : 0;
-    const double hertz = centre + turns * rate_;
+    const double hertz = (frames_.is_complex() ? centre_ : 0) + turns * rate_;
     std::size_t unit = 0;
     double scale = 1;
     for (; unit + 1 < kUnits.size() && std::abs(hertz) >= 1000 * scale; ++unit)
@@ -288,11 +290,11 @@ std::optional<int> run_python(const std::vector<std::string>& arguments)
         return WIFEXITED(status) ? WEXITSTATUS(status) : 130;
     };
     constexpr int kMissing = 3;
-    if (const int found = run({"python3", "-c",
-                               "import importlib.util as u, sys\n"
-                               "sys.exit(0 if u.find_spec('iio_stream') and "
-                               "u.find_spec('matplotlib') else 3)"});
-        found == kMissing || found == 127)
+    const int found = run({"python3", "-c",
+                           "import importlib.util as u, sys\n"
+                           "sys.exit(0 if u.find_spec('iio_stream') and "
+                           "u.find_spec('matplotlib') else 3)"});
+    if (found == kMissing || found == 127)
         return std::nullopt;
     std::vector<std::string> words{"python3", "-m", "iio_stream.view"};
     words.insert(words.end(), arguments.begin(), arguments.end());
@@ -301,9 +303,10 @@ std::optional<int> run_python(const std::vector<std::string>& arguments)
 
 [[noreturn]] void fail_without_python()
 {
-    throw Error(Fault::other, ENOENT, "view", "PNG files and windows",
-                "they need Python 3 with the packages iio_stream and matplotlib",
-                "pip install iio-stream matplotlib; in a terminal, view needs neither");
+    throw Error(Fault::other, ENOENT, "draw", "a PNG file",
+                "python3 does not find the packages iio_stream and matplotlib",
+                "pip install '.[view]' in the project's folder installs both; after script/build, "
+                "PYTHONPATH=build/python is the first one; a terminal needs neither");
 }
 
 std::vector<std::string> python_arguments(const ViewOptions& options)
@@ -317,6 +320,7 @@ std::vector<std::string> python_arguments(const ViewOptions& options)
     add("--duration", options.duration);
     add("--channel", options.channel);
     add("--bins", options.bins);
+    add("--centre", options.centre);
     words.emplace_back("--");
     words.insert(words.end(), options.words.begin(), options.words.end());
     return words;
@@ -391,6 +395,10 @@ int view_command(std::vector<std::string> arguments)
     parser.app()
         .add_option("--bins", options.bins, "points of the spectrum, a power of two; 1024")
         ->type_name("N");
+    parser.app()
+        .add_option("--centre", options.centre,
+                    "frequency of 0 Hz of the samples; that of the radio or recording by default")
+        ->type_name("FREQUENCY");
     parser.parse(std::move(arguments));
     const std::vector<Uri> uris = parse_endpoints(options.words);
     if (uris.size() != 1)
@@ -427,7 +435,10 @@ int view_command(std::vector<std::string> arguments)
                    "-o FILE.png writes a picture");
     on_end_signals(&end_view);
     config.on_full = file ? OnFull::block : OnFull::drop;
-    View view(config, options.channel, bins);
+    std::optional<double> centre;
+    if (!options.centre.empty())
+        centre = parse_rate("--centre", options.centre);
+    View view(config, options.channel, bins, centre);
     return file ? view.run_file() : view.run_live();
 }
 

@@ -112,9 +112,7 @@ void FrameReader::read_rest(const EachFrame& each)
 {
     if (frame_.empty())
         return;
-    const std::uint64_t index = next_ - frame_.size() - first_;
-    frame_.resize(length_);
-    each(frame_, index);
+    each(frame_, next_ - frame_.size() - first_);
     frame_.clear();
 }
 

@@ -31,7 +31,7 @@ public:
     /// Calls `each` with the next frames, at most `limit` of them. The rest of a block is skipped
     /// if it has more frames than that.
     void read(const Block& block, std::size_t limit, const EachFrame& each);
-    /// Calls `each` with the samples of the incomplete last frame, which zeros complete.
+    /// Calls `each` with the samples of the incomplete last frame, if there are any.
     void read_rest(const EachFrame& each);
 
     /// A loss: the index of the first lost sample, and the least number of lost samples.

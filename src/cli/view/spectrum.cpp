@@ -14,6 +14,21 @@ namespace {
 // discrete Fourier transform" (2002).
 constexpr std::array kFlatTop{1.0, -1.942604, 1.340318, -0.440811, 0.043097};
 
+// Returns a window whose mean is 1: flat-top, or rectangular if there are too few samples for it.
+std::vector<double> window_of(std::size_t length)
+{
+    constexpr std::size_t kFewest = 16;
+    std::vector<double> window(length, 1.0 / static_cast<double>(length));
+    const double step = 2 * std::numbers::pi / static_cast<double>(length);
+    for (std::size_t i = 0; length >= kFewest && i < length; ++i) {
+        double sum = 0;
+        for (std::size_t order = 0; order < kFlatTop.size(); ++order)
+            sum += kFlatTop[order] * std::cos(static_cast<double>(order * i) * step);
+        window[i] *= sum;
+    }
+    return window;
+}
+
 } // namespace
 
 double decibels(double power) noexcept
@@ -24,16 +39,11 @@ double decibels(double power) noexcept
 Spectrum::Spectrum(bool is_complex, std::size_t bins)
     : is_complex_(is_complex),
       bins_(bins),
-      window_(is_complex ? bins : 2 * bins),
+      window_(window_of(is_complex ? bins : 2 * bins)),
       turns_(window_.size() / 2),
       work_(window_.size())
 {
     const double step = 2 * std::numbers::pi / static_cast<double>(window_.size());
-    for (std::size_t i = 0; i < window_.size(); ++i) {
-        for (std::size_t order = 0; order < kFlatTop.size(); ++order)
-            window_[i] += kFlatTop[order] * std::cos(static_cast<double>(order * i) * step);
-        window_[i] /= static_cast<double>(window_.size()); // the mean of the window is 1
-    }
     for (std::size_t i = 0; i < turns_.size(); ++i)
         turns_[i] = std::polar(1.0, -step * static_cast<double>(i));
 }
@@ -46,8 +56,12 @@ double Spectrum::frequency(std::size_t bin) const noexcept
 
 void Spectrum::add(std::span<const std::complex<float>> frame, std::span<double> power)
 {
-    for (std::size_t i = 0; i < work_.size(); ++i)
-        work_[i] = std::complex<double>(frame[i]) * window_[i];
+    const bool whole = frame.size() == window_.size();
+    const std::vector<double> shorter = whole ? std::vector<double>() : window_of(frame.size());
+    const std::vector<double>& window = whole ? window_ : shorter;
+    for (std::size_t i = 0; i < frame.size(); ++i)
+        work_[i] = std::complex<double>(frame[i]) * window[i];
+    std::fill(work_.begin() + static_cast<std::ptrdiff_t>(frame.size()), work_.end(), 0.0);
     transform();
     for (std::size_t bin = 0; bin < bins_; ++bin) {
         const std::size_t line = is_complex_ ? (bin + bins_ / 2) % bins_ : bin;

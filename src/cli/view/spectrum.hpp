@@ -20,7 +20,8 @@ public:
     std::size_t bins() const noexcept { return bins_; }
     /// The frequency of a bin in cycles per sample.
     double frequency(std::size_t bin) const noexcept;
-    /// Adds the power of each bin of a frame to `power`. A tone at full scale has power 1.
+    /// Adds the power of each bin of a frame, which may be shorter than frame(), to `power`. A tone
+    /// at full scale has power 1.
     void add(std::span<const std::complex<float>> frame, std::span<double> power);
 
 private:

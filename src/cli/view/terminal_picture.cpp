@@ -152,7 +152,7 @@ private:
         const std::size_t shown = waterfall_rows(lines_);
         std::vector<std::vector<double>> levels(shown);
         std::vector<bool> losses(shown);
-        const std::size_t rows = picture_.rows.size();
+        const std::size_t rows = shown == 0 ? 0 : picture_.rows.size();
         for (std::size_t number = 0; number < rows; ++number) {
             const std::size_t at = rows <= shown ? number : number * shown / rows;
             losses[at] = losses[at] || picture_.rows[number].loss;
@@ -196,7 +196,7 @@ private:
                 static constexpr std::array<const char*, 5> kShades{" ", "░", "▒", "▓", "█"};
                 double share = 0;
                 for (const std::size_t row : {at, at + 1})
-                    if (!levels[row].empty())
+                    if (!levels[row].empty() && !losses[row])
                         share = std::max(share, scale_.share(levels[row][column]));
                 text_ += kShades[static_cast<std::size_t>(std::clamp(share * 5, 0.0, 4.0))];
                 continue;
