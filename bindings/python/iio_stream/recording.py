@@ -93,7 +93,9 @@ class Recording:
             if properties.get(key):
                 yield name, str(properties[key])
         lost = sum(gap.lost_min for gap in self.gaps) + sum(end - begin for begin, end in self.zeros)
-        least = "" if all(gap.lost_min == gap.lost_max for gap in self.gaps) else "at least "
+        # Zeros replace only the samples that are certainly lost.
+        exact = not self.zeros and all(gap.lost_min == gap.lost_max for gap in self.gaps)
+        least = "" if exact else "at least "
         yield "losses", f"{len(self.gaps) + len(self.zeros)}" + (f", {least}{lost:,} samples" if lost else "")
         if self.metadata:
             yield "annotations", f"{len(self.annotations):,}"
