@@ -82,7 +82,7 @@ def terminal(tmp_path):
 
 
 def test_a_recording_fills_the_terminal_with_its_spectrum_and_waterfall(iio, terminal):
-    iio("record sim: pattern=tone frequency=250k rate=1M a.sigmf-meta --duration 1s")
+    iio("record sim: pattern=tone frequency=250k rate=1M a.sigmf-meta --duration 1s --blocks 512")
     shown = terminal("view a.sigmf-meta").run()
     lines = shown.screen.display
     assert "a.sigmf-meta" in lines[0] and "voltage0_i, voltage0_q" in lines[0] and "1.00 MS/s" in lines[0]
@@ -101,7 +101,7 @@ def test_a_recording_fills_the_terminal_with_its_spectrum_and_waterfall(iio, ter
 
 
 def test_a_real_channel_is_shown_from_zero_to_half_of_the_rate(iio, terminal):
-    iio("record sim: pattern=tone frequency=100k rate=1M format=ri16_le a.sigmf-meta --duration 200ms")
+    iio("record sim: pattern=tone frequency=100k rate=1M format=ri16_le a.sigmf-meta --duration 200ms --blocks 512")
     shown = terminal("view a.sigmf-meta").run()
     assert shown.screen.display[shown.line("dBFS  ")].split()[1:] == ["0", "Hz", "250", "kHz", "500", "kHz"]
     heights = [shown.bar(column) for column in range(COLUMNS - MARGIN)]
@@ -109,7 +109,7 @@ def test_a_real_channel_is_shown_from_zero_to_half_of_the_rate(iio, terminal):
 
 
 def test_a_loss_is_marked_at_its_time_in_the_waterfall(iio, terminal):
-    iio("record sim: rate=1M drop_at=500k drop=1000 a.sigmf-meta --duration 1s")
+    iio("record sim: rate=1M drop_at=500k drop=1000 a.sigmf-meta --duration 1s --blocks 512")
     shown = terminal("view a.sigmf-meta").run()
     axis, status = shown.line("dBFS  "), shown.line("highest")
     marked = [number for number in range(axis + 1, status) if shown.screen.buffer[number][MARGIN - 1].data == "!"]
@@ -120,7 +120,7 @@ def test_a_loss_is_marked_at_its_time_in_the_waterfall(iio, terminal):
 @pytest.mark.parametrize("variables", [{}, {"NO_COLOR": "1"}], ids=["colors", "shades"])
 def test_a_loss_is_visible_in_its_row(iio, terminal, variables):
     """It is red, or without colors empty."""
-    iio("record sim: pattern=tone rate=1M drop_at=300k drop=400k a.sigmf-meta --duration 1s")
+    iio("record sim: pattern=tone rate=1M drop_at=300k drop=400k a.sigmf-meta --duration 1s --blocks 512")
     shown = terminal("view a.sigmf-meta", **variables).run()
     row = next(line for line in range(LINES) if shown.screen.buffer[line][MARGIN - 1].data == "!")
     cells = [shown.screen.buffer[row][column] for column in range(MARGIN, COLUMNS)]
@@ -130,7 +130,7 @@ def test_a_loss_is_visible_in_its_row(iio, terminal, variables):
 
 @pytest.mark.parametrize("samples", [20, 500, 1023])
 def test_fewer_samples_than_a_spectrum_have_their_level(iio, terminal, samples):
-    iio(f"record sim: pattern=tone frequency=250k rate=1M a.sigmf-meta --samples {samples}")
+    iio(f"record sim: pattern=tone frequency=250k rate=1M a.sigmf-meta --samples {samples} --blocks 512")
     shown = terminal("view a.sigmf-meta").run()
     level = float(re.search(r"highest (\S+) dBFS", shown.screen.display[LINES - 2])[1])
     assert abs(level + 6) < 0.05
@@ -138,12 +138,12 @@ def test_fewer_samples_than_a_spectrum_have_their_level(iio, terminal, samples):
 
 @pytest.mark.parametrize("size", [(30, 5), (200, 12)])
 def test_small_terminals_show_something(iio, terminal, size):
-    iio("record sim: rate=1M a.sigmf-meta --duration 100ms")
+    iio("record sim: rate=1M a.sigmf-meta --duration 100ms --blocks 512")
     assert "a.sigmf" in terminal("view a.sigmf-meta", size=size).run().screen.display[0]
 
 
 def test_the_axis_is_around_the_frequency_that_is_given(iio, terminal):
-    iio("record sim: rate=2M a.sigmf-meta --duration 100ms")
+    iio("record sim: rate=2M a.sigmf-meta --duration 100ms --blocks 512")
     shown = terminal("view a.sigmf-meta --centre 433M").run()
     assert shown.screen.display[shown.line("dBFS  ")].split()[1:] == ["432.00", "MHz", "433.00", "MHz", "434.00", "MHz"]
 
@@ -177,7 +177,7 @@ def test_ctrl_c_ends_a_live_view_with_status_0(terminal):
 
 @pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=["NO_COLOR", "dumb"])
 def test_without_colors_the_waterfall_consists_of_shades(iio, terminal, variables):
-    iio("record sim: pattern=tone frequency=0 rate=1M a.sigmf-meta --duration 100ms")
+    iio("record sim: pattern=tone frequency=0 rate=1M a.sigmf-meta --duration 100ms --blocks 512")
     shown = terminal("view a.sigmf-meta", **variables).run()
     assert {character.fg for line in range(LINES) for character in shown.screen.buffer[line].values()} == {"default"}
     row = shown.screen.display[shown.line("dBFS  ") + 1][MARGIN:]
@@ -185,7 +185,7 @@ def test_without_colors_the_waterfall_consists_of_shades(iio, terminal, variable
 
 
 def test_with_256_colors_the_waterfall_uses_the_palette(iio, terminal):
-    iio("record sim: pattern=tone frequency=0 rate=1M a.sigmf-meta --duration 100ms")
+    iio("record sim: pattern=tone frequency=0 rate=1M a.sigmf-meta --duration 100ms --blocks 512")
     shown = terminal("view a.sigmf-meta", COLORTERM="").run()
     middle = (COLUMNS - MARGIN) // 2
     assert abs(shown.brightest(shown.line("dBFS  ") + 1) - middle) <= 1

@@ -66,7 +66,7 @@ class Recording:
         start = operator.index(start)
         count = len(self) - start if count is None else operator.index(count)
         if not 0 <= start <= start + count <= len(self):
-            raise IndexError(f"there are no samples [{start}, {start + count}) of {len(self)}")
+            raise IndexError(f"{start} to {start + count} is outside of {len(self)} samples")
         samples = np.ascontiguousarray(self.array[start:start + count])
         return _core.to_iq(self.format, samples.reshape(-1).view(np.uint8))
 

@@ -67,8 +67,8 @@ constexpr std::array kGadgetVerbs{
                "already up.",
                "iio-stream gadget up"},
     GadgetVerb{"down",
-               "Removes the gadget of gadget up. It first ends the programs that stream through\n"
-               "the gadget.",
+               "Removes the gadget that gadget up has set up. It first ends the programs that\n"
+               "stream through it.",
                "iio-stream gadget down"},
     GadgetVerb{"status", "Shows the USB device controllers and the gadgets of this board.",
                "iio-stream gadget status"}};

@@ -205,9 +205,8 @@ int View::run_file()
         std::transform(levels.begin(), levels.end(), levels.begin(), decibels);
         result.rows.push_back({std::move(levels), false});
     }
-    for (const FrameReader::Loss& loss : frames_.losses())
-        if (const std::uint64_t row = loss.index / waterfall.row_samples();
-            row < result.rows.size())
+    for (const std::uint64_t loss : frames_.losses())
+        if (const std::uint64_t row = loss / waterfall.row_samples(); row < result.rows.size())
             result.rows[static_cast<std::size_t>(row)].loss = true;
     result.first_row = time_text(0);
     result.last_row = time_text(static_cast<double>(waterfall.count() * waterfall.row_samples()));

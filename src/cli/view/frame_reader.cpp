@@ -61,7 +61,6 @@ void FrameReader::read(const Block& block, std::size_t limit, const EachFrame& e
         const CpuRead guard(block);
         convert_.convert(guard.bytes(), std::as_writable_bytes(std::span(values_)));
     }
-    samples_ += count;
     if (first_ == kUnknown)
         first_ = next_ = block.sample_index();
     std::uint64_t index = block.sample_index();
@@ -82,7 +81,7 @@ void FrameReader::read(const Block& block, std::size_t limit, const EachFrame& e
                                                     std::min(gap.offset_min, block.position())),
                            at, count));
         if (losses_.size() < kMostLosses)
-            losses_.push_back({index - (before ? gap.lost_min : 0) - first_, gap.lost_min});
+            losses_.push_back(index - (before ? gap.lost_min : 0) - first_);
         if (!before)
             index += gap.lost_min;
     }

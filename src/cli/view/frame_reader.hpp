@@ -34,12 +34,8 @@ public:
     /// Calls `each` with the samples of the incomplete last frame, if there are any.
     void read_rest(const EachFrame& each);
 
-    /// A loss: the index of the first lost sample, and the least number of lost samples.
-    struct Loss {
-        std::uint64_t index, samples;
-    };
-    const std::vector<Loss>& losses() const noexcept { return losses_; }
-    std::uint64_t samples() const noexcept { return samples_; } ///< all that read() was given
+    /// The index of the first lost sample of each loss.
+    const std::vector<std::uint64_t>& losses() const noexcept { return losses_; }
 
 private:
     void read_run(std::span<const float> values, std::uint64_t index, std::size_t& limit,
@@ -54,8 +50,7 @@ private:
     std::vector<float> values_;                 ///< of the current block
     std::vector<std::complex<float>> frame_;    ///< incomplete
     std::uint64_t first_ = kUnknown, next_ = 0; ///< indexes: of the first block, after `frame_`
-    std::vector<Loss> losses_;
-    std::uint64_t samples_ = 0;
+    std::vector<std::uint64_t> losses_;
 };
 
 } // namespace iio_stream::cli
