@@ -34,7 +34,7 @@ template <typename T>
 
 // Returns the integer nearest to `real` times `full`, ties up, saturated. NaN becomes 0.
 template <bool kAvx2>
-[[gnu::always_inline]] inline std::int32_t nearest(float real, float full)
+[[gnu::always_inline]] inline std::int32_t rounded(float real, float full)
 {
     float value = real * full; // exact
     value = value == value ? value : 0.0F;
@@ -76,7 +76,7 @@ change_all(const Constants& constants, const std::byte* __restrict in, std::byte
         std::memcpy(&raw, in + k * sizeof raw, sizeof raw);
         std::uint32_t value;
         if constexpr (std::is_same_v<In, float>)
-            value = static_cast<std::uint32_t>(nearest<kAvx2>(std::bit_cast<float>(raw), c.full));
+            value = static_cast<std::uint32_t>(rounded<kAvx2>(std::bit_cast<float>(raw), c.full));
         else
             value = (static_cast<std::uint32_t>(raw) << c.up & c.mask_in) ^ c.flip_in;
         Out result;
