@@ -118,9 +118,9 @@ def words_of(made, out, pipe=None):
     elif made["source"] == "recording":
         words, options = copies.words(made, out)
     elif made["source"] == "sim":
-        words = ["sim:", "pattern=ramp", "rate=%d" % made.get("rate", 0)]
+        words = ["sim:", "pattern=" + made.get("pattern", "ramp"), "rate=%d" % made.get("rate", 0)]
         words += [f"{key}={made[key]}" for key in ("format", "channels", "drop_at", "drop", "silent", "stall_at",
-                                                   "stall_for", "unplug_at", "pattern") if key in made]
+                                                   "stall_for", "unplug_at") if key in made]
     elif made["source"] == "iio":
         words = ["iio:" + lab.DEVICE, *([f"path={made['path']}"] if "path" in made else [])]
     elif made["source"] == "file":
