@@ -69,8 +69,8 @@ std::vector<py::ssize_t> iq_shape(const Converter& converter, py::ssize_t sample
     return {samples, pairs};
 }
 
-/// Returns a new array. The strides are stated, because with NumPy 2, pybind11 before 2.12 reads the
-/// size of an item from the wrong place and computes strides of 0.
+/// Returns a new array. The strides are stated, because with NumPy 2, pybind11 before 2.12 reads
+/// the size of an item from the wrong place and computes strides of 0.
 py::array new_iq(const std::vector<py::ssize_t>& shape)
 {
     constexpr py::ssize_t kItem = sizeof(std::complex<float>);
