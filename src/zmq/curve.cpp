@@ -2,6 +2,7 @@
 #include "zmq/curve.hpp"
 
 #include "iio_stream/error.hpp"
+#include "sys/named_thread.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -88,7 +89,10 @@ Authenticator::Authenticator(const Context& context, const Curve& curve)
     : clients_(curve.clients), requests_(context, ZMQ_REP, "inproc://zeromq.zap.01")
 {
     requests_.open(true);
-    thread_ = std::thread([this] { run(); });
+    thread_ = std::thread([this] {
+        const sys::NamedThread name("iios-zmq-keys");
+        run();
+    });
 }
 
 Authenticator::~Authenticator()

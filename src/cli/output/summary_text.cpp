@@ -186,6 +186,18 @@ std::string report_text(const std::string& report)
     return text;
 }
 
+// The line about the CPU time of each thread. It ends with that of the program's own threads.
+std::string threads_text(const Summary& s)
+{
+    double rest = s.cpu.user_seconds + s.cpu.system_seconds;
+    std::string text = "  threads  ";
+    for (const ThreadTime& thread : s.threads) {
+        text += formatted("%s %.3f s, ", printable(thread.name).c_str(), thread.cpu_seconds);
+        rest -= thread.cpu_seconds;
+    }
+    return text + formatted("others %.3f s\n", std::max(rest, 0.0));
+}
+
 } // namespace
 
 std::string attribute_text(const AttributeInfo& attribute)
@@ -254,6 +266,8 @@ std::string text_of(const Summary& s, TunedLines tuned)
         "  cpu      %.3f s user, %.3f s system; latency p50 %.0f µs, p99 %.0f µs, max %.0f µs\n",
         s.cpu.user_seconds, s.cpu.system_seconds, s.latency.p50_us, s.latency.p99_us,
         s.latency.max_us);
+    if (s.command == "bench" || tuned == TunedLines::all)
+        text += threads_text(s);
     for (std::size_t i = 0; i < s.sink_reports.size(); ++i)
         if (!s.sink_reports[i].empty())
             text += "  " + printable(s.sinks[i]) + "  " +

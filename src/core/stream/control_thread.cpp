@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "core/stream/control_thread.hpp"
 
+#include "sys/named_thread.hpp"
+
 #include <algorithm>
 #include <climits>
 #include <poll.h>
@@ -25,7 +27,10 @@ void ControlThread::start()
     if (thread_.joinable())
         return;
     room_.reserve(kOwnFds);
-    thread_ = std::thread([this] { run(); });
+    thread_ = std::thread([this] {
+        const sys::NamedThread name("iios-control");
+        run();
+    });
 }
 
 void ControlThread::add(SlowCheck& check)

@@ -9,6 +9,7 @@
 #include "iio_stream/utc.hpp"
 #include "sys/event.hpp"
 #include "sys/machine.hpp"
+#include "sys/named_thread.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -23,6 +24,18 @@ std::string utc_now()
 {
     constexpr std::int64_t kSecondNs = 1'000'000'000;
     return format_utc(sys::realtime_ns() / kSecondNs * kSecondNs);
+}
+
+// Returns the CPU time that each of the library's threads has used since `start`.
+std::vector<ThreadTime> threads_since(const std::vector<ThreadTime>& start)
+{
+    std::vector<ThreadTime> times = sys::thread_times();
+    for (ThreadTime& time : times)
+        for (const ThreadTime& before : start)
+            if (before.name == time.name)
+                time.cpu_seconds = std::max(0.0, time.cpu_seconds - before.cpu_seconds);
+    std::erase_if(times, [](const ThreadTime& time) { return time.cpu_seconds <= 0; });
+    return times;
 }
 
 } // namespace
@@ -166,9 +179,13 @@ void Engine::launch(ControlThread& control, sys::Event& over)
     over_ = &over;
     control_ = &control;
     cpu_ = sys::cpu_time();
+    threads_ = sys::thread_times();
     if (state() == StreamState::running)
         begin();
-    thread_ = std::thread([this] { loop(); });
+    thread_ = std::thread([this] {
+        const sys::NamedThread name("iios-source");
+        loop();
+    });
 }
 
 void Engine::request_stop(Stop how, EndReason reason) noexcept
@@ -263,6 +280,7 @@ Summary Engine::summary() const
         summary.closing_seconds = static_cast<double>(stop_ns_ - moved_ns()) * 1e-9;
     summary.retunings = retunings_;
     summary.cpu = cpu_;
+    summary.threads = threads_;
     if (ended() && !route_.empty())
         add_clause(summary.route.front().reason, source_->remark());
     Histogram latency;
@@ -421,6 +439,7 @@ void Engine::finish()
     end_by_underflow(); // an underflow can be detected while the last blocks are played
     const CpuTime now = sys::cpu_time();
     cpu_ = {now.user_seconds - cpu_.user_seconds, now.system_seconds - cpu_.system_seconds};
+    threads_ = threads_since(threads_);
     stop_ns_ = sys::monotonic_ns();
     enter(StreamState::ended);
     over_->set();

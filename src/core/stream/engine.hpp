@@ -157,6 +157,7 @@ private:
     std::atomic<std::int64_t> source_end_ns_{0};         ///< time of the source's last sample
     std::string started_;
     CpuTime cpu_;
+    std::vector<ThreadTime> threads_; ///< at the start; after the end, of the stream
     /// Shared with threads of the sinks, which can report events after the stream has ended.
     std::shared_ptr<EventBuffer> events_ = std::make_shared<EventBuffer>();
     EventWatch watch_; ///< used by take_events() only

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/stream/metrics.hpp"
 #include "sys/event.hpp"
+#include "sys/named_thread.hpp"
 #include "sys/network/tcp.hpp"
 
 #include <algorithm>
@@ -158,7 +159,10 @@ struct MetricsServer::Impl {
 
 MetricsServer::MetricsServer(const std::string& listen) : impl_(std::make_unique<Impl>(listen))
 {
-    impl_->thread = std::thread([impl = impl_.get()] { impl->run(); });
+    impl_->thread = std::thread([impl = impl_.get()] {
+        const sys::NamedThread name("iios-metrics");
+        impl->run();
+    });
 }
 
 MetricsServer::~MetricsServer()

@@ -5,6 +5,7 @@
 #include "core/memory/memory_backend.hpp"
 #include "core/options/common_options.hpp"
 #include "iio_stream/units.hpp"
+#include "sys/named_thread.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -212,7 +213,11 @@ void SinkLink::start()
 void SinkLink::start_thread()
 {
     state_->set_threaded(true);
-    thread_ = std::thread([state = state_] { state->run(); });
+    thread_ = std::thread([state = state_] {
+        // "iios-file" for file:PATH; two sinks of one scheme share the name and are added up.
+        const sys::NamedThread name("iios-" + state->uri.substr(0, state->uri.find(':')));
+        state->run();
+    });
 }
 
 bool SinkLink::has_receiver()

@@ -199,7 +199,10 @@ std::string to_json(const Summary& summary)
     j["cpu"] = {{"user_seconds", summary.cpu.user_seconds},
                 {"system_seconds", summary.cpu.system_seconds},
                 {"seconds_per_gib",
-                 stats.bytes != 0 ? Json(cpu_seconds / bytes * 1073741824.0) : Json(nullptr)}};
+                 stats.bytes != 0 ? Json(cpu_seconds / bytes * 1073741824.0) : Json(nullptr)},
+                {"threads", Json::object()}};
+    for (const ThreadTime& thread : summary.threads)
+        j["cpu"]["threads"][thread.name] = thread.cpu_seconds;
     const Latency& latency = summary.latency;
     j["latency_us"] = {{"p50", latency.p50_us},
                        {"p99", latency.p99_us},

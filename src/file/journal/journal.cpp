@@ -4,6 +4,7 @@
 #include "core/loss/losses.hpp"
 #include "iio_stream/error.hpp"
 #include "sys/files.hpp"
+#include "sys/named_thread.hpp"
 #include "sys/stream_file.hpp"
 
 #include <algorithm>
@@ -88,7 +89,10 @@ Journal::Journal(std::string path, std::size_t sample_bytes, std::size_t part, b
                ",\"part\":" + std::to_string(part) +
                ",\"reserved\":" + (reserved ? "true" : "false") + "}");
         unsynced_ = false; // the next sync covers this line too: do not wait for a slow disk now
-        thread_ = std::thread([this] { run(); });
+        thread_ = std::thread([this] {
+            const sys::NamedThread name("iios-journal");
+            run();
+        });
     } catch (...) {
         sys::try_remove_file(path_);
         throw;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "file/parts/task_thread.hpp"
 
+#include "sys/named_thread.hpp"
 #include "sys/stream_file.hpp"
 
 #include <utility>
@@ -13,7 +14,10 @@ void TaskThread::add(std::function<void()> task)
     list_.push_back(std::move(task));
     left_.fetch_add(1, std::memory_order_release);
     if (!thread_.joinable())
-        thread_ = std::thread([this] { run(); });
+        thread_ = std::thread([this] {
+            const sys::NamedThread name("iios-parts");
+            run();
+        });
     changed_.notify_one();
 }
 

@@ -8,6 +8,7 @@
 #include "iio_stream/error.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/event.hpp"
+#include "sys/named_thread.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -214,6 +215,7 @@ Uploads::Uploads(const UploadSettings& settings, std::atomic<std::uint64_t>& pro
       progress_(progress)
 {
     std::thread([queue = queue_, config = settings.push] {
+        const sys::NamedThread name("iios-upload");
         try {
             detail::push_each(config, *queue,
                               [&](const PushReport&) { return queue->may_go_on(); });

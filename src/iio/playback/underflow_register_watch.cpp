@@ -2,6 +2,7 @@
 #include "iio/playback/underflow_register_watch.hpp"
 
 #include "iio_stream/error.hpp"
+#include "sys/named_thread.hpp"
 
 #include <poll.h>
 
@@ -18,7 +19,10 @@ UnderflowRegisterWatch::UnderflowRegisterWatch(StatusRegister overflow_register,
     : overflow_register_(std::move(overflow_register)),
       playback_(playback),
       counts_(counts),
-      thread_([this] { run(); })
+      thread_([this] {
+          const sys::NamedThread name("iios-underflow");
+          run();
+      })
 {}
 
 UnderflowRegisterWatch::~UnderflowRegisterWatch()

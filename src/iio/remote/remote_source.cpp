@@ -10,6 +10,7 @@
 #include "iio/remote/remote_buffer.hpp"
 #include "iio/tuning/tuner.hpp"
 #include "sys/event.hpp"
+#include "sys/named_thread.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -140,7 +141,10 @@ std::size_t RemoteSource::bytes_at_once(std::size_t block_size) const
 
 void RemoteSource::start()
 {
-    thread_ = std::thread([this] { refill_loop(); });
+    thread_ = std::thread([this] {
+        const sys::NamedThread name("iios-refill");
+        refill_loop();
+    });
 }
 
 void RemoteSource::stop() noexcept

@@ -108,6 +108,12 @@ struct CpuTime {
     double user_seconds = 0, system_seconds = 0;
 };
 
+/// CPU time of the threads of one name while the pipeline ran.
+struct ThreadTime {
+    std::string name;       ///< as `top -H` shows it: "iios-source", "iios-file"
+    double cpu_seconds = 0; ///< user and system time
+};
+
 /// All results of a pipeline after it has ended. Reader::close() and Writer::close() return it.
 ///
 ///     const Summary summary = reader.close();
@@ -133,7 +139,10 @@ struct IIO_STREAM_API Summary {
     std::vector<Retuning> retunings; ///< positions count samples as a Gap's offsets do; an `end`
                                      ///< after the last sample means unknown
     CpuTime cpu;                     ///< CPU time of the whole process
-    Latency latency;                 ///< latency over all blocks and sinks
+    /// CPU time of each of the library's threads, over all streams of the process. The rest of
+    /// `cpu` is that of the program's own threads.
+    std::vector<ThreadTime> threads;
+    Latency latency;            ///< latency over all blocks and sinks
     double closing_seconds = 0; ///< time from the end of stats.seconds until every endpoint was
                                 ///< closed
     /// Why the stream ended: duration, samples, bytes, eof, signal (the user or the program stopped

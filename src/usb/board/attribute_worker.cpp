@@ -3,6 +3,7 @@
 
 #include "iio_stream/error.hpp"
 #include "sys/event.hpp"
+#include "sys/named_thread.hpp"
 #include "sys/stream_file.hpp"
 
 #include <cerrno>
@@ -48,7 +49,10 @@ AttributeWorker::AttributeWorker(AttributeAllowlist attributes) : state_(std::ma
     state_->answers.resize(attributes.names().size());
     state_->tuning = attributes.tuning();
     state_->attributes = std::move(attributes);
-    std::thread([state = state_] { run(state); }).detach();
+    std::thread([state = state_] {
+        const sys::NamedThread name("iios-attributes");
+        run(state);
+    }).detach();
 }
 
 AttributeWorker::~AttributeWorker()

@@ -5,6 +5,7 @@
 #include "iio_stream/error.hpp"
 #include "sys/event.hpp"
 #include "sys/files.hpp"
+#include "sys/named_thread.hpp"
 #include "sys/stream_file.hpp"
 #include "usb/board/gadget_dir.hpp"
 
@@ -140,7 +141,10 @@ void Function::open()
         sys::ffs_describe(ep0_.get(), path_, function_descriptors(happened_.fd()));
         sys::ffs_describe(ep0_.get(), path_, function_strings("iio-stream samples"));
         bind_function(mount_);
-        thread_ = std::thread([this] { run(); });
+        thread_ = std::thread([this] {
+            const sys::NamedThread name("iios-usb-ep0");
+            run();
+        });
     } catch (...) {
         ep0_ = {};
         throw;
