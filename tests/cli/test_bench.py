@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The command bench, its option --sweep, and the metrics file."""
+"""The command bench, its options --sweep and --find-rate, and the metrics file."""
+import json
+import os
+import pathlib
 import re
 import signal
+import threading
 import time
 
 from conftest import DEADLINE
@@ -13,6 +17,26 @@ def test_a_bench_has_a_null_sink_and_a_duration_by_default(iio):
     assert summary["sinks"][0]["uri"] == "null:"
     assert summary["ended"] == "duration"
     assert summary["bytes_per_second"] > 0
+
+
+def test_a_bench_shows_the_cpu_time_of_each_thread(iio):
+    text = iio("bench sim: rate=0 pattern=ramp verify:ramp --duration 200ms").out
+    line, = (line for line in text.splitlines() if line.startswith("  threads "))
+    assert re.fullmatch(r"  threads  (iios-\S+ \d+\.\d{3} s, )+others \d+\.\d{3} s", line)
+    cpu = iio("bench sim: rate=0 pattern=tone null: --duration 200ms --json").json["cpu"]
+    assert cpu["threads"]["iios-source"] > 0
+    # The process's time has a resolution of its own, so the sum can exceed it by little.
+    assert sum(cpu["threads"].values()) <= cpu["user_seconds"] + cpu["system_seconds"] + 0.02
+
+
+def test_threads_have_names_that_tools_show(start, tmp_path):
+    process = start("record sim: rate=1M a rotate_time=10s --duration 1h --progress")
+    process.stderr.read(1)  # the progress line appears while samples flow
+    tasks = pathlib.Path(f"/proc/{process.pid}/task")
+    names = {(task / "comm").read_text().strip() for task in tasks.iterdir()}
+    assert {"iio-stream", "iios-source", "iios-journal"} <= names
+    # Each thread has a name of its own.
+    assert len(names) == len(list(tasks.iterdir()))
 
 
 def test_a_sweep_runs_each_block_size_with_each_number_of_blocks(iio):
@@ -35,6 +59,69 @@ def test_an_exceeded_threshold_fails_a_sweep_but_does_not_end_it(iio):
     result = iio("bench sim: rate=0 drop_at=1000 --sweep blocks=4..8 --samples 100k --max-gaps 0"
                  " --json", status=4)
     assert len(result.json["runs"]) == 2
+
+
+def test_the_highest_rate_of_the_range_is_found_if_nothing_is_lost(iio):
+    answer = iio("bench sim: --find-rate=100k..400k --duration 1s --blocks 512 --json").json
+    best = answer["find_rate"]["best"]
+    assert best["rate"] == 400_000 and best["lost_max"] == 0 and best["samples"] >= 400_000
+    assert answer["find_rate"]["above"] is None
+    # The last run confirms the best rate for the whole duration.
+    rates = [run["sample_rate"] for run in answer["runs"]]
+    assert rates == [100_000, 200_000, 400_000, 400_000]
+    assert answer["runs"][-1]["samples"] == 400_000 and answer["runs"][0]["samples"] == 10_000
+
+
+def test_the_answer_of_a_search_is_one_line(iio):
+    result = iio("bench sim: --find-rate=100k..100k --duration 1s --blocks 512")
+    assert result.out == "100.00 kS/s: 0 of 100000 samples lost in 1 s\n"
+
+
+def test_a_search_without_a_rate_begins_at_the_present_rate(iio):
+    runs = iio("bench sim: drop_at=1 drop=90 --find-rate --duration 1s --json", status=4).json["runs"]
+    assert runs[0]["sample_rate"] == 1_000_000 and runs[1]["sample_rate"] == 500_000
+
+
+def test_a_search_ends_with_status_4_if_samples_are_lost_at_every_rate(iio):
+    result = iio("bench sim: drop_at=10 drop=90 --find-rate=50k..100k --duration 1s", status=4)
+    assert result.out == "50.00 kS/s: 1.8 % lost\n"
+    assert iio("bench sim: drop_at=10 drop=90 --find-rate=50k..100k --duration 1s --json",
+               status=4).json["find_rate"]["best"] is None
+
+
+def test_the_rate_that_a_slow_reader_takes_is_found(start, tmp_path):
+    """The reader takes 200,000 bytes per second, so 50,000 samples."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    over = threading.Event()
+
+    def read():
+        while not over.is_set():
+            with open(fifo, "rb", buffering=0) as pipe:
+                while pipe.read(20_000):
+                    over.wait(0.1)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    process = start(f"bench sim: pattern=ramp {fifo} --find-rate=20k..10M --duration 2s --json "
+                    "--block-size 4Ki --blocks 8")
+    out, err = process.communicate(timeout=DEADLINE)
+    over.set()
+    while reader.is_alive():  # it can wait for a writer
+        os.close(os.open(fifo, os.O_RDWR))
+        reader.join(0.1)
+    assert process.returncode in (0, 4), err
+    answer = json.loads(out)["find_rate"]
+    assert answer["above"]["lost_max"] > 0
+    assert answer["best"] is None or answer["best"]["rate"] < 75_000
+
+
+def test_a_signal_ends_a_search_without_an_answer(start):
+    process = start("bench sim: --find-rate --duration 1h --progress")
+    process.stderr.read(1)  # the progress line appears while samples flow
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 1 and out == b"" and b"interrupted" in err
 
 
 METRIC = re.compile(r'^iio_stream_(\w+)_total\{pipeline="(\d+)"\} (\d+)$', re.MULTILINE)

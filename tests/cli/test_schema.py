@@ -48,6 +48,7 @@ def test_the_summary_of_play_conforms_to_the_schema(iio):
 @pytest.mark.parametrize("command", [
     "bench sim: rate=0 --sweep blocks=4..8 --samples 1000",
     "stream sim: rate=0 null: --and sim: rate=0 null: --samples 1000",
+    "bench sim: null: --find-rate=100k..200k --duration 500ms",
 ])
 def test_several_runs_conform_to_the_schema(iio, command):
     schemas.check("bench", iio(command, "--json").json)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "cli/commands/find_rate.hpp"
 #include "cli/output/print.hpp"
 #include "cli/output/summary_text.hpp"
 #include "cli/parsing/parse_endpoints.hpp"
@@ -74,18 +75,30 @@ int bench_command(std::vector<std::string> arguments)
                   "iio-stream bench sim: rate=0 pattern=stamp null: --sweep "
                   "block-size=64Ki..1Mi,blocks=4..8 --duration 200ms");
     StreamOptions options;
-    std::string sweep_text;
+    std::string sweep_text, rates;
     options.add_to(parser.app(), "SOURCE [KEY=VALUE]… [SINK [KEY=VALUE]…]");
     parser.app()
         .add_option("--sweep", sweep_text,
                     "run once per combination: block-size=64Ki..8Mi,blocks=2..32")
         ->type_name("RANGES");
+    parser.app().add_flag(
+        "--find-rate", rates,
+        "find the highest rate at which no sample is lost: the best one passes a run of --duration "
+        "(default 10 s); =FROM..TO limits the search");
     parser.parse(std::move(arguments));
     std::vector<Uri> uris = parse_endpoints(options.words);
     if (uris.empty())
         fail_usage("no source given", parser.such_as());
     if (uris.size() == 1)
         uris.push_back("null:");
+    if (!rates.empty()) {
+        if (!sweep_text.empty() || !options.samples.empty() || !options.bytes.empty())
+            fail_usage("--find-rate cannot be combined with --sweep, --samples or --bytes",
+                       "--duration sets the length of its runs");
+        if (options.duration.empty())
+            options.duration = "10s";
+        return find_rate(rates, uris, options);
+    }
     if (options.duration.empty() && options.samples.empty() && options.bytes.empty())
         options.duration = sweep_text.empty() ? "5s" : "1s";
 

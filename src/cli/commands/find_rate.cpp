@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/find_rate.hpp"
+
+#include "cli/output/json.hpp"
+#include "cli/output/print.hpp"
+#include "cli/output/summary_text.hpp"
+#include "cli/run.hpp"
+#include "iio_stream/units.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+namespace iio_stream::cli {
+
+namespace {
+
+constexpr double kResolution = 1.05;
+constexpr double kLowestRate = 1000, kHighestRate = 100e9; ///< S/s; the search ends there
+
+constexpr double kLateSeconds = 0.5; ///< how late the last samples of a run may arrive
+
+/// The result of one run at one rate.
+struct Attempt {
+    double rate = 0;           ///< S/s, read back from the source
+    double lost = 0;           ///< samples that were or may have been lost
+    double produced = 0;       ///< samples of the source, at least
+    double seconds = 0;        ///< how long the source takes for these samples
+    double wanted_seconds = 0; ///< how long the run should take
+    double achieved = 0;       ///< S/s that arrived
+    bool bounded = true;       ///< false if there is no upper limit for `lost`
+    std::string error;         ///< the error that ended the run; empty if there was none
+    bool passed() const { return error.empty() && !too_slow() && lost == 0 && bounded; }
+    /// Whether the source does not produce samples at the rate that it states. On a busy machine
+    /// the last samples can come late, so a short run can only tell whether half of them came.
+    bool too_slow() const
+    {
+        const double least = std::max(0.95 * (wanted_seconds - kLateSeconds), 0.5 * wanted_seconds);
+        return lost == 0 && bounded && produced < least * rate;
+    }
+};
+
+std::string rate_words(double rate)
+{
+    return human_count(rate) + "S/s";
+}
+
+// "61.44 MS/s: 0 of 614400000 samples lost in 10 s"
+std::string words_of(const Attempt& attempt)
+{
+    const std::string rate = rate_words(attempt.rate) + ": ";
+    if (!attempt.error.empty())
+        return rate + attempt.error;
+    if (!attempt.bounded)
+        return rate + "an unknown number of samples lost";
+    if (attempt.lost > 0)
+        return rate + formatted("%.2g %% lost",
+                                100 * attempt.lost / std::max(attempt.produced, attempt.lost));
+    if (attempt.too_slow())
+        return rate + "only " + rate_words(attempt.achieved) + " arrive";
+    return rate + formatted("0 of %.0f samples lost in %.3g s", attempt.produced, attempt.seconds);
+}
+
+Attempt attempt_of(const Summary& summary, double wanted)
+{
+    Attempt attempt;
+    const Stats& stats = summary.stats;
+    attempt.rate = summary.format.sample_rate > 0 ? summary.format.sample_rate : wanted;
+    attempt.bounded = stats.gaps.lost_max != kUnknown;
+    attempt.lost = attempt.bounded ? static_cast<double>(stats.gaps.lost_max) : 0;
+    for (const SinkStats& sink : stats.sinks)
+        attempt.lost += static_cast<double>(sink.dropped_samples);
+    attempt.produced = static_cast<double>(summary.produced_samples());
+    attempt.seconds = attempt.rate > 0 ? attempt.produced / attempt.rate : 0;
+    attempt.achieved =
+        stats.source_seconds > 0 ? static_cast<double>(stats.samples) / stats.source_seconds : 0;
+    return attempt;
+}
+
+/// The search, with the results of all its runs.
+class Search {
+public:
+    Search(const std::vector<Uri>& uris, StreamOptions options)
+        : uris_(uris),
+          options_(std::move(options)),
+          whole_(parse_duration("--duration", options_.duration))
+    {
+        options_.duration.clear();
+    }
+
+    /// Finds the best rate, which passed() returns afterwards.
+    void run(const std::string& range)
+    {
+        const std::size_t dots = range.find("..");
+        double from = 0, to = kHighestRate;
+        if (range != "true") {
+            from = parse_rate("--find-rate", range.substr(0, dots));
+            to = dots == std::string::npos ? 0 : parse_rate("--find-rate", range.substr(dots + 2));
+            if (from <= 0 || to < from)
+                fail_usage("--find-rate=" + range + " is not a range", "such as 1M..122.88M");
+        }
+        lowest_ = std::max(from, kLowestRate);
+        const std::chrono::nanoseconds part = whole_ / 10;
+        first(from, part);
+        for (double before = 0; best_ && !worse_ && best_->rate < to && !over_;) {
+            before = best_->rate;
+            take(try_rate(std::min(2 * before, to), part));
+            if (!worse_ && best_->rate <= before) // the source has no higher rate
+                break;
+        }
+        descend(part);
+        bisect(part);
+        confirm();
+    }
+
+    const std::optional<Attempt>& best() const { return best_; }
+    const std::optional<Attempt>& worse() const { return worse_; }
+    const std::vector<Summary>& summaries() const { return summaries_; }
+    /// Whether a signal or an error ended the search early.
+    bool interrupted() const { return over_; }
+
+private:
+    // Runs at the lowest rate of the range, or at the source's present rate.
+    void first(double from, std::chrono::nanoseconds duration)
+    {
+        const Attempt attempt = try_rate(from, duration);
+        if (!over_ && attempt.rate <= 0)
+            fail_usage(uris_[0].text() + " has no sample rate",
+                       "--find-rate sets rate= of the source, such as iio: or sim:");
+        if (!over_ && summaries_.back().started.empty())
+            throw *summaries_.back().error;
+        take(attempt);
+    }
+
+    void take(const Attempt& attempt)
+    {
+        if (!over_)
+            (attempt.passed() ? best_ : worse_) = attempt;
+    }
+
+    // Halves the rate until one passes.
+    void descend(std::chrono::nanoseconds duration)
+    {
+        while (!best_ && !over_ && worse_->rate > lowest_) {
+            const double before = worse_->rate;
+            take(try_rate(std::max(before / 2, lowest_), duration));
+            if (!best_ && worse_->rate >= before) // the source has no lower rate
+                return;
+        }
+    }
+
+    void bisect(std::chrono::nanoseconds duration)
+    {
+        while (best_ && worse_ && worse_->rate > kResolution * best_->rate && !over_) {
+            const Attempt attempt = try_rate(std::sqrt(best_->rate * worse_->rate), duration);
+            if (attempt.rate <= best_->rate || attempt.rate >= worse_->rate)
+                return; // the source has no rate in between
+            take(attempt);
+        }
+    }
+
+    // Blocks and pipes can hold the samples of a short run, and a short run can miss a rare loss,
+    // so the best rate must pass a run of the whole duration. If it does not, the search below it
+    // uses such runs.
+    void confirm()
+    {
+        if (!best_ || over_)
+            return;
+        const Attempt attempt = try_rate(best_->rate, whole_);
+        best_.reset();
+        take(attempt);
+        if (over_ || best_)
+            return;
+        descend(whole_);
+        bisect(whole_);
+    }
+
+    // `rate` 0 leaves the rate as it is.
+    Attempt try_rate(double rate, std::chrono::nanoseconds duration)
+    {
+        std::vector<Uri> uris = uris_;
+        if (rate > 0)
+            uris[0].options.set("rate", formatted("%.0f", rate));
+        PipelineConfig config = options_.config(uris);
+        config.duration = duration;
+        summaries_.push_back(cli::run("bench", {config}, options_)[0]);
+        Summary& summary = summaries_.back();
+        Attempt attempt = attempt_of(summary, rate);
+        attempt.wanted_seconds = std::chrono::duration<double>(duration).count();
+        if (summary.ended == "signal")
+            over_ = true;
+        if (summary.error) {
+            // A rate that the source cannot have, and one at which too much is lost, are results.
+            // Any other error ends the search.
+            attempt.error = summary.error->what();
+            const bool refused = rate > 0 && summary.started.empty() &&
+                                 attempt.error.find("rate") != std::string::npos;
+            if (refused)
+                attempt.rate = rate;
+            over_ = over_ || (!refused && summary.error->fault() != Fault::samples);
+        } else if (!attempt.bounded &&
+                   summary.stats.gaps.certain + summary.stats.gaps.possible == 0)
+            fail_usage(uris_[0].text() + " cannot detect losses",
+                       "--find-rate needs a source that "
+                       "can; see 'gaps' in the summary of a stream");
+        if (!over_ && !options_.quiet && !options_.wants_json())
+            print_line(stderr, "  %s", words_of(attempt).c_str());
+        return attempt;
+    }
+
+    const std::vector<Uri>& uris_;
+    StreamOptions options_;
+    std::chrono::nanoseconds whole_;
+    std::vector<Summary> summaries_;
+    std::optional<Attempt> best_, worse_; ///< worse: the lowest rate that did not pass
+    double lowest_ = kLowestRate;         ///< S/s
+    bool over_ = false;                   ///< a signal or an error has ended the search
+};
+
+nlohmann::ordered_json json_of(const std::optional<Attempt>& attempt)
+{
+    if (!attempt)
+        return nullptr;
+    const bool known = attempt->bounded && attempt->error.empty();
+    nlohmann::ordered_json json{{"rate", attempt->rate}};
+    json["seconds"] = attempt->seconds;
+    json["samples"] = attempt->produced;
+    json["lost_max"] =
+        known ? nlohmann::ordered_json(attempt->lost) : nlohmann::ordered_json(nullptr);
+    json["achieved_rate"] = attempt->achieved;
+    json["error"] = attempt->error.empty() ? nlohmann::ordered_json(nullptr)
+                                           : nlohmann::ordered_json(attempt->error);
+    return json;
+}
+
+} // namespace
+
+int find_rate(const std::string& range, const std::vector<Uri>& uris, StreamOptions options)
+{
+    if (uris[0].options.get("rate", "").size() + uris[0].options.get("sample_rate", "").size() != 0)
+        fail_usage("--find-rate sets rate= of the source itself", "--find-rate=FROM..TO limits it");
+    Search search(uris, options);
+    search.run(range);
+    const std::optional<Attempt>& best = search.best();
+    if (options.wants_json()) {
+        nlohmann::ordered_json answer{{"schema", 1}, {"command", "bench"}};
+        answer["find_rate"] = {{"best", json_of(search.interrupted() ? std::nullopt : best)},
+                               {"above", json_of(search.worse())}};
+        answer["runs"] = nlohmann::ordered_json::array();
+        for (const Summary& summary : search.summaries())
+            answer["runs"].push_back(nlohmann::ordered_json::parse(to_json(summary)));
+        if (options.json != "true")
+            print_json(json_text(answer), options.json);
+        else
+            print_json_line(stdout, json_text(answer));
+    }
+    if (search.interrupted()) {
+        const Summary& last = search.summaries().back();
+        if (last.error)
+            throw *last.error;
+        print_line(stderr, "iio-stream: bench: interrupted before a rate was confirmed");
+        return 1;
+    }
+    if (!options.wants_json() && !options.quiet)
+        print_line(stdout, "%s%s%s", best ? words_of(*best).c_str() : "",
+                   best && search.worse() ? "; " : "",
+                   search.worse() ? words_of(*search.worse()).c_str() : "");
+    return best ? 0 : 4;
+}
+
+} // namespace iio_stream::cli
