@@ -141,7 +141,9 @@ std::vector<Summary> run(const std::string& command, std::vector<PipelineConfig>
         session.start();
         events->started(session);
         try {
-            while (!session.wait(std::chrono::milliseconds(200))) {
+            // The metrics are updated once a second, and the end of a stream ends the wait at once.
+            const bool often = progress.is_shown() || !options.events.empty();
+            while (!session.wait(std::chrono::milliseconds(often ? 200 : 1000))) {
                 progress.show(session);
                 events->update(session);
             }

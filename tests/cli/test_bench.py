@@ -89,6 +89,12 @@ def test_a_search_ends_with_status_4_if_samples_are_lost_at_every_rate(iio):
                status=4).json["find_rate"]["best"] is None
 
 
+def test_an_error_that_is_not_about_the_rate_ends_a_search(iio):
+    """The first run creates the file, and the second may not replace it."""
+    result = iio("bench sim: a.ci16 --find-rate=100k..200k --duration 1s", status=5)
+    assert result.out == "" and "overwrite=on" in result.err
+
+
 def test_the_rate_that_a_slow_reader_takes_is_found(start, tmp_path):
     """The reader takes 200,000 bytes per second, so 50,000 samples."""
     fifo = tmp_path / "fifo"

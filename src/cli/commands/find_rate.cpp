@@ -194,11 +194,12 @@ private:
             // A rate that the source cannot have, and one at which too much is lost, are results.
             // Any other error ends the search.
             attempt.error = summary.error->what();
+            const Fault fault = summary.error->fault();
             const bool refused = rate > 0 && summary.started.empty() &&
-                                 attempt.error.find("rate") != std::string::npos;
+                                 (fault == Fault::device || fault == Fault::usage);
             if (refused)
                 attempt.rate = rate;
-            over_ = over_ || (!refused && summary.error->fault() != Fault::samples);
+            over_ = over_ || (!refused && fault != Fault::samples);
         } else if (!attempt.bounded &&
                    summary.stats.gaps.certain + summary.stats.gaps.possible == 0)
             fail_usage(uris_[0].text() + " cannot detect losses",

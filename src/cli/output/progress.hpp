@@ -16,6 +16,7 @@ class Progress {
 public:
     /// Throws an Error if the metrics file cannot be written or the metrics server cannot listen.
     Progress(const StreamOptions& options, Session& session, std::vector<PipelineConfig> limits);
+    bool is_shown() const noexcept { return on_terminal_; }
     void show(Session& session);
     void finish(Session& session);
 
