@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace iio_stream::archive {
@@ -16,9 +18,7 @@ constexpr std::chrono::milliseconds kCheckEvery{200};
 
 class Workers {
 public:
-    Workers(const ArchiveConfig& config, std::size_t count,
-            const std::function<void(Store&, std::size_t)>& job)
-        : config_(config), count_(count), job_(job)
+    Workers(std::size_t count, const std::function<Job(GoOn)>& start) : count_(count), start_(start)
     {}
 
     ~Workers()
@@ -28,9 +28,8 @@ public:
             one.join();
     }
 
-    void run(const GoOn& go_on)
+    void run(std::size_t most, const GoOn& go_on)
     {
-        const std::size_t most = std::clamp<std::size_t>(config_.connections, 1, 64);
         running_ = std::min(most, count_);
         for (std::size_t left = running_; left != 0; --left)
             threads_.emplace_back([this] { work(); });
@@ -50,10 +49,9 @@ private:
     {
         std::exception_ptr failed;
         try {
-            const std::unique_ptr<Store> store =
-                open_store(config_.place, config_.retry, [this] { return !ended_.load(); });
+            const Job job = start_([this] { return !ended_.load(); });
             for (std::size_t n = next_++; n < count_ && !ended_; n = next_++)
-                job_(*store, n);
+                job(n);
         } catch (...) {
             failed = std::current_exception();
         }
@@ -65,9 +63,8 @@ private:
         done_.notify_one();
     }
 
-    const ArchiveConfig& config_;
     const std::size_t count_;
-    const std::function<void(Store&, std::size_t)>& job_;
+    const std::function<Job(GoOn)>& start_;
     std::vector<std::thread> threads_;
     std::atomic<std::size_t> next_{0};
     std::atomic<bool> ended_{false};
@@ -79,10 +76,21 @@ private:
 
 } // namespace
 
+void in_parallel(std::size_t most, std::size_t count, const std::function<Job(GoOn)>& start,
+                 const GoOn& go_on)
+{
+    Workers(count, start).run(most, go_on);
+}
+
 void in_parallel(const ArchiveConfig& config, std::size_t count,
                  const std::function<void(Store&, std::size_t)>& job, const GoOn& go_on)
 {
-    Workers(config, count, job).run(go_on);
+    const auto start = [&](GoOn jobs_go_on) -> Job {
+        std::shared_ptr<Store> store =
+            open_store(config.place, config.retry, std::move(jobs_go_on));
+        return [&job, store = std::move(store)](std::size_t n) { job(*store, n); };
+    };
+    in_parallel(std::clamp<std::size_t>(config.connections, 1, 64), count, start, go_on);
 }
 
 } // namespace iio_stream::archive

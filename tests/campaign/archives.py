@@ -9,6 +9,7 @@ The `store` of a scenario has these keys:
     conditions    whether the store supports If-Match and If-None-Match
     checks        whether the store compares an upload with its Content-MD5
     page          the number of objects on a page of a list
+    start_after   whether a list begins after the requested key
     upload, pull  the faults of the upload and of the download (s3_store.py)
     rest          damage to a stored object: `what` happens to `which` part
 """
@@ -53,6 +54,8 @@ def generate(chance, maybe, log_range):
     if maybe(chance, 0.3):
         what = chance.choice(["other bytes", "fewer bytes", "gone"])
         store["rest"] = {"what": what, "which": chance.randrange(6)}
+    if maybe(chance, 0.2):
+        store["start_after"] = False
     return made
 
 

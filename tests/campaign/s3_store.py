@@ -190,8 +190,9 @@ class Store:
 
     def _list(self, query):
         keys = sorted(key for key in self.objects if key.startswith(query.get("prefix", "")))
-        rest = [key for key in keys if key > query.get("continuation-token", "")]
-        page = rest[:self.settings.get("page", 1000)]
+        after = query.get("start-after", "") if self.settings.get("start_after", True) else ""
+        rest = [key for key in keys if key > query.get("continuation-token", after)]
+        page = rest[:min(self.settings.get("page", 1000), int(query.get("max-keys", 1000)))]
         more = "<IsTruncated>false</IsTruncated>"
         if len(page) < len(rest):
             more = (f"<IsTruncated>true</IsTruncated><NextContinuationToken>{escape(page[-1])}"

@@ -2,6 +2,8 @@
 #include "archive/push/push.hpp"
 
 #include "archive/contents.hpp"
+#include "archive/parallel.hpp"
+#include "archive/s3/libraries.hpp"
 #include "archive/series.hpp"
 #include "core/base/text.hpp"
 #include "file/file_lock.hpp"
@@ -12,6 +14,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <memory>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,6 +24,14 @@ namespace {
 
 using namespace archive;
 namespace fs = std::filesystem;
+
+/// The number of connections for a folder. Each has at most one piece of a file in memory.
+constexpr std::size_t kConnections = 4;
+constexpr std::size_t kObjects = 2;        ///< of a recording: its samples and its metadata
+constexpr std::size_t kLongestList = 1000; ///< objects on a page: S3's limit
+/// Bytes that are sent before the store is listed again. Another push may store objects meanwhile.
+/// The store then refuses ours, and they have been sent in vain.
+constexpr std::uint64_t kSentPerList = 256 << 20;
 
 /// Sets the thread's I/O priority to idle. The destructor restores the previous priority.
 class IdleIo {
@@ -104,92 +115,124 @@ Push::Push(const PushConfig& config, const std::function<bool(const PushReport&)
     : config_(config),
       go_on_(go_on),
       url_(parse_s3_url(config.archive)),
-      retained_(config.keep),
-      bucket_(account(), url_.bucket, config.bandwidth, config.retry,
-              [this] { return should_continue(); })
-{}
+      account_(account()),
+      listing_(url_.prefix, kLongestList),
+      retained_(config.keep)
+{
+    (void)curl(); // throws an Error here, not on another thread, if libcurl is missing
+}
+
+/// A connection to the store, for one thread.
+class Push::Connection {
+public:
+    Connection(Push& push, GoOn go_on)
+        : bucket(
+              push.account_, push.url_.bucket, [&push] { return push.rate(); }, push.config_.retry,
+              std::move(go_on)),
+          push_(push)
+    {}
+    ~Connection()
+    {
+        push_.count(&PushReport::retries, bucket.retries());
+        --push_.connections_; // the others share its bandwidth
+    }
+    Connection(const Connection&) = delete;
+    Connection& operator=(const Connection&) = delete;
+
+    Bucket bucket;
+
+private:
+    Push& push_;
+};
 
 /// Returns whether the content of the object `key` is this text.
-bool Push::has(const std::string& text, const std::string& key)
+bool Push::has(Bucket& bucket, const std::string& text, const std::string& key)
 {
-    const std::optional<Object> object = bucket_.find(key);
-    return object && is_text(bucket_, text, key, *object);
+    const std::optional<Object> object = bucket.find(key);
+    return object && is_text(bucket, text, key, *object);
 }
 
 /// Uploads the samples, unless the store has them (`same`), and then the metadata. Returns whether
 /// the store has confirmed both.
-bool Push::send(const Closed& recording, const std::optional<Object>& data, bool same)
+bool Push::send(Bucket& bucket, const Closed& recording, const Stored& before, bool same)
 {
     const std::string data_key = key_of(recording.data.path()),
                       meta_key = key_of(recording.meta.path());
     const char* const kElse =
         "something else is being stored under its name: give each folder a prefix of its own";
-    Object confirmed = same ? *data : Object{};
+    Object confirmed = same ? *before.data : Object{};
     if (!same)
         try {
-            const Sent sent = upload(bucket_, recording.data.path(), data_key, data);
+            const Sent sent = upload(bucket, recording.data.path(), data_key, before.data);
             count(sent);
             confirmed = sent.stored;
         } catch (const Error& error) {
             if (error.code().value() != EEXIST)
                 throw;
-            const std::optional<Object> now = bucket_.find(data_key);
-            if (!now || !is_stored(bucket_, recording.data.path(), data_key, *now))
+            const std::optional<Object> now = bucket.find(data_key);
+            if (!now || !is_stored(bucket, recording.data.path(), data_key, *now))
                 return problem(recording.meta, kElse);
             confirmed = *now;
         }
     if (!recording.data.is_unchanged() || !recording.meta.is_unchanged())
         return problem(recording.meta, "it changed while it was uploaded; push it again");
     try {
-        count(upload_text(bucket_, recording.text, meta_key, bucket_.find(meta_key)));
+        count(upload_text(bucket, recording.text, meta_key, before.meta));
     } catch (const Error& error) {
         if (error.code().value() != EEXIST)
             throw;
-        if (!has(recording.text, meta_key))
+        if (!has(bucket, recording.text, meta_key))
             return problem(recording.meta, kElse);
     }
-    const std::optional<Object> now =
-        bucket_.find(data_key); // another push may have written it meanwhile
-    if (!now || now->size != confirmed.size || now->etag != confirmed.etag)
+    if (retained_.all())
+        return true;
+    // Another push may have replaced the samples meanwhile. Files are only removed if the store
+    // still has them.
+    const std::optional<Object> now = bucket.find(data_key);
+    const bool is_confirmed = now && now->size == confirmed.size && now->etag == confirmed.etag;
+    if (!now || (!is_confirmed && !is_stored(bucket, recording.data.path(), data_key, *now)))
         return problem(recording.meta, kElse);
     return true;
 }
 
 /// Stores a recording unless the store has it. Returns whether the store has confirmed all of it.
-bool Push::store(const Closed& recording)
+bool Push::store(Bucket& bucket, const Closed& recording, Stored before)
 {
     const std::string data_key = key_of(recording.data.path()),
                       meta_key = key_of(recording.meta.path());
-    const std::optional<Object> data = bucket_.find(data_key);
+    if (!retained_.all()) { // the list may be older than the removal of an object from the store
+        before.data = before.data ? bucket.find(data_key) : std::nullopt;
+        before.meta = before.meta ? bucket.find(meta_key) : std::nullopt;
+    }
     // Parts of two recordings can have equal metadata, unless the metadata have a hash of the
     // samples. A recording that is to be removed is always compared.
     const bool trusted = retained_.all() && recording.hashed;
-    const bool same_size = data && data->size == recording.data.size();
-    const bool same =
-        same_size && (trusted || is_stored(bucket_, recording.data.path(), data_key, *data));
-    if (same && has(recording.text, meta_key)) {
+    const bool same_size = before.data && before.data->size == recording.data.size();
+    const auto is_same = [&] {
+        return is_stored(bucket, recording.data.path(), data_key, *before.data);
+    };
+    const bool same = same_size && (trusted || is_same());
+    if (same && before.meta && is_text(bucket, recording.text, meta_key, *before.meta)) {
         if (!recording.data.is_unchanged() || !recording.meta.is_unchanged())
             return problem(recording.meta, "it changed while it was compared; push it again");
-        ++report_.already;
+        count(&PushReport::already, 1);
         return true;
     }
-    const bool proven =
-        same && (!trusted || is_stored(bucket_, recording.data.path(), data_key, *data));
-    if (data && !proven && bucket_.find(meta_key))
-        return problem(recording.meta,
-                       "another recording is stored as " + bucket_.url_of(meta_key));
-    if (!send(recording, data, proven))
+    const bool proven = same && (!trusted || is_same());
+    if (before.data && !proven && before.meta)
+        return problem(recording.meta, "another recording is stored as " + bucket.url_of(meta_key));
+    if (!send(bucket, recording, before, proven))
         return false;
-    ++report_.stored;
+    count(&PushReport::stored, 1);
     return true;
 }
 
 /// Returns whether an interrupted push has removed the samples, but not yet the metadata.
-bool Push::is_removed(const std::string& metadata)
+bool Push::is_removed(Bucket& bucket, const std::string& metadata)
 {
     const std::string data = fs::path(metadata).replace_extension(".sigmf-data").string();
-    return !retained_.all() && !fs::exists(data) && bucket_.find(key_of(data)) &&
-           has(text_of(metadata), key_of(metadata));
+    return !retained_.all() && !fs::exists(data) && bucket.find(key_of(data)) &&
+           has(bucket, text_of(metadata), key_of(metadata));
 }
 
 /// Opens a closed recording. Returns nullopt for any other recording, and notes the reason in the
@@ -201,7 +244,7 @@ std::optional<Push::Closed> Push::open(const std::string& metadata)
     const file::RecordingFiles recording(metadata, "");
     if (recording.problems.empty() &&
         (recording.journal || recording.unfinished() || file::is_being_recorded(recording.data))) {
-        ++report_.unfinished;
+        count(&PushReport::unfinished, 1);
         return std::nullopt;
     }
     const Recording checked = file::check_all_but_hash(recording);
@@ -243,23 +286,54 @@ void Push::require_name(const fs::path& metadata) const
                    "`archive pull` refuses such names: choose another one");
 }
 
-/// Pushes a recording. Returns whether it is stored.
-bool Push::push(const fs::path& metadata)
+/// Opens a closed recording. Returns nullopt for any other recording, and notes the reason in the
+/// report, also for files that cannot be read.
+std::optional<Push::Closed> Push::open_or_note(Bucket& bucket, const fs::path& metadata)
 {
-    require_name(metadata);
-    std::optional<Closed> recording;
     try {
-        recording = open(metadata.string());
+        return open(metadata.string());
     } catch (const Error& error) {
-        if (!fs::exists(fs::symlink_status(metadata)) ||
-            is_removed(metadata.string())) { // removed by another push
-            --report_.parts;
-            sys::try_remove_file(metadata.string());
-        } else {
-            report_.problems.emplace_back(error.what());
+        if (fs::exists(fs::symlink_status(metadata)) && !is_removed(bucket, metadata.string())) {
+            problem(error.what());
+            return std::nullopt;
         }
     }
-    const bool stored = recording && store(*recording);
+    const std::lock_guard lock(mutex_); // another push has removed it
+    --report_.parts;
+    sys::try_remove_file(metadata.string());
+    return std::nullopt;
+}
+
+Push::Stored Push::look_up(Bucket& bucket, const Closed& recording)
+{
+    const std::uint64_t sent = count(&PushReport::bytes, 0);
+    if (sent - listed_at_ >= kSentPerList) {
+        listing_.forget();
+        listed_at_ = sent;
+    }
+    Stored found;
+    found.data = listing_.find(bucket, key_of(recording.data.path()));
+    found.meta = listing_.find(bucket, key_of(recording.meta.path()));
+    return found;
+}
+
+/// Pushes a recording. `opening` holds opening_ until the recording is opened and looked up.
+/// Returns whether it is stored.
+bool Push::push(Bucket& bucket, const fs::path& metadata, std::unique_lock<std::mutex> opening)
+{
+    require_name(metadata);
+    const std::optional<Closed> recording = open_or_note(bucket, metadata);
+    const Stored before = recording ? look_up(bucket, *recording) : Stored{};
+    opening.unlock();
+    bool stored = false;
+    try {
+        stored = recording && store(bucket, *recording, before);
+    } catch (const Error& error) {
+        if (error.code().value() != EBADMSG) // the other recordings can still be stored
+            throw;
+        problem(error.what());
+    }
+    const std::lock_guard lock(mutex_);
     if (stored && !retained_.all())
         retained_.add(recording->meta, recording->data, recording->time);
     remove_expired();
@@ -269,12 +343,15 @@ bool Push::push(const fs::path& metadata)
 void Push::run(detail::PushQueue& queue)
 try {
     const IdleIo idle;
+    Connection connection(*this, [this] { return should_continue(); });
+    listing_ = Listing(url_.prefix, kObjects);
     while (const std::optional<std::string> metadata = queue.next()) {
         report_.problems.clear();
+        listing_.forget();
         try {
-            const bool stored =
-                push(*metadata) ||
-                (!fs::exists(*metadata) && bucket_.find(key_of(*metadata))); // by another push
+            const bool stored = push(connection.bucket, *metadata, std::unique_lock(opening_)) ||
+                                (!fs::exists(*metadata) &&
+                                 connection.bucket.find(key_of(*metadata))); // by another push
             queue.pushed(*metadata, stored                     ? ""
                                     : report_.problems.empty() ? "it is not closed yet"
                                                                : report_.problems.front());
@@ -285,34 +362,54 @@ try {
 } catch (const Stopped&) {
 }
 
+void Push::push_next(Bucket& bucket)
+{
+    std::unique_lock opening(opening_);
+    const fs::path& metadata = found_[opened_++];
+    try {
+        push(bucket, metadata, std::move(opening));
+    } catch (const Error& error) {
+        if (error.fault() != Fault::usage)
+            throw;
+        problem(error.what());
+    }
+}
+
+PushReport Push::so_far()
+{
+    std::unique_lock lock(mutex_);
+    PushReport report = report_;
+    lock.unlock();
+    std::ranges::sort(report.problems);
+    return report;
+}
+
 PushReport Push::run()
 {
-    const IdleIo idle;
-    std::vector<fs::path> found;
     if (std::error_code error; !fs::exists(config_.folder, error) || error)
         throw Error(Fault::storage, error ? error.value() : ENOENT, "read", config_.folder);
-    find_metadata(config_.folder, found, report_.problems);
-    std::sort(found.begin(), found.end());
-    report_.parts = found.size();
+    {
+        const IdleIo idle;
+        find_metadata(config_.folder, found_, report_.problems);
+    }
+    std::ranges::sort(
+        found_, {}, [](const fs::path& one) -> auto& { return one.native(); });
+    report_.parts = found_.size();
+    connections_ = std::clamp<std::size_t>(found_.size(), 1, kConnections);
+    const auto start = [this](GoOn go_on) -> Job {
+        const auto idle = std::make_shared<IdleIo>();
+        const auto connection = std::make_shared<Connection>(*this, std::move(go_on));
+        return [this, idle, connection](std::size_t) { push_next(connection->bucket); };
+    };
     try {
-        for (const fs::path& metadata : found) {
-            try {
-                push(metadata);
-            } catch (const Error& error) {
-                if (error.fault() != Fault::usage)
-                    throw;
-                report_.problems.emplace_back(error.what());
-            }
-            if (!should_continue())
-                break;
-        }
+        in_parallel(kConnections, found_.size(), start, [this] { return should_continue(); });
     } catch (const Stopped&) {
     } catch (const Error&) {
         (void)should_continue(); // reports what was done before the error
         throw;
     }
-    report_.retries = bucket_.retries();
-    return report_;
+    (void)should_continue();
+    return so_far();
 }
 
 } // namespace archive

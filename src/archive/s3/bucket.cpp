@@ -35,6 +35,17 @@ std::string decoded(std::string_view text)
     return made;
 }
 
+std::string key_in(const Element& page, const Element& listed)
+{
+    const std::string_view key = listed.value("Key");
+    return page.value("EncodingType") == "url" ? decoded(key) : std::string(key);
+}
+
+std::uint64_t size_in(const Element& listed)
+{
+    return std::strtoull(std::string(listed.value("Size")).c_str(), nullptr, 10);
+}
+
 constexpr std::int64_t kFirstPause = kSecond / 4, kLongestPause = 30 * kSecond;
 
 std::int64_t half_to_whole(std::int64_t ns) // spreads the retries of many clients
@@ -239,9 +250,12 @@ std::string etag_in(const Element& listed)
     return etag;
 }
 
-Bucket::Bucket(const Account& account, std::string name, double rate,
-               std::chrono::nanoseconds retry, GoOn go_on)
-    : http_(account, rate, go_on), name_(std::move(name)), retry_(retry), go_on_(std::move(go_on))
+Bucket::Bucket(const Account& account, std::string name, Rate rate, std::chrono::nanoseconds retry,
+               GoOn go_on)
+    : http_(account, std::move(rate), go_on),
+      name_(std::move(name)),
+      retry_(retry),
+      go_on_(std::move(go_on))
 {}
 
 Response Bucket::send(const char* what, const std::string& key, Request request,
@@ -334,37 +348,54 @@ std::map<std::string, Entry> Bucket::list(const std::string& prefix)
     std::map<std::string, Entry> found;
     Pagination pages(url_of(prefix));
     do {
-        Request request;
-        request.longest = kLongestPage;
-        request.query =
-            (pages.token().empty() ? "" : "continuation-token=" + encoded(pages.token()) + "&") +
-            "encoding-type=url&list-type=2&prefix=" + encoded(prefix);
-        const Response response = send("list", "", std::move(request));
-        const Element page = parse_xml(response.body, url_of(prefix));
-        if (response.status == 404 || page.name != "ListBucketResult")
-            throw Error(
-                Fault::storage, response.status == 404 ? ENOENT : EBADMSG, "list", url_of(prefix),
-                page.name == "Error" ? words_of(response) : "the store's answer is not a list");
-        const bool is_encoded = page.value("EncodingType") == "url";
+        const std::string token =
+            pages.token().empty() ? "" : "continuation-token=" + encoded(pages.token()) + "&";
+        const Element page =
+            request_list(prefix, token + "encoding-type=url&list-type=2&prefix=" + encoded(prefix));
         const std::size_t before = found.size();
         std::size_t folders = 0;
         for (const Element& one : page.children) {
-            const std::string key =
-                is_encoded ? decoded(one.value("Key")) : std::string(one.value("Key"));
+            const std::string key = key_in(page, one);
             if (one.name != "Contents" || !key.starts_with(prefix))
                 continue;
             if (key.ends_with('/')) { // marks a folder
                 ++folders;
                 continue;
             }
-            found.insert_or_assign(
-                key.substr(prefix.size()),
-                Entry{std::strtoull(std::string(one.value("Size")).c_str(), nullptr, 10),
-                      detail::utc_of(one.value("LastModified")).value_or(0), etag_in(one)});
+            found.insert_or_assign(key.substr(prefix.size()),
+                                   Entry{size_in(one),
+                                         detail::utc_of(one.value("LastModified")).value_or(0),
+                                         etag_in(one)});
         }
         pages.add(page, found.size() - before + folders);
     } while (!pages.token().empty());
     return found;
+}
+
+ListPage Bucket::list_after(const std::string& prefix, const std::string& after, std::size_t most)
+{
+    const Element page =
+        request_list(prefix, "encoding-type=url&list-type=2&max-keys=" + std::to_string(most) +
+                                 "&prefix=" + encoded(prefix) + "&start-after=" + encoded(after));
+    ListPage found;
+    found.is_last = page.value("IsTruncated") != "true";
+    for (const Element& one : page.children)
+        if (one.name == "Contents")
+            found.objects.emplace_back(key_in(page, one), Object{size_in(one), etag_in(one)});
+    return found;
+}
+
+Element Bucket::request_list(const std::string& prefix, const std::string& query)
+{
+    Request request = request_for("GET", query);
+    request.longest = kLongestPage;
+    const Response response = send("list", "", std::move(request));
+    Element page = parse_xml(response.body, url_of(prefix));
+    if (response.status == 404 || page.name != "ListBucketResult")
+        throw Error(Fault::storage, response.status == 404 ? ENOENT : EBADMSG, "list",
+                    url_of(prefix),
+                    page.name == "Error" ? words_of(response) : "the store's answer is not a list");
+    return page;
 }
 
 void Bucket::remove(const std::string& key)
@@ -411,8 +442,7 @@ std::vector<Piece> Bucket::pieces(const std::string& key, const std::string& upl
                 continue;
             found.push_back({static_cast<unsigned>(std::strtoul(
                                  std::string(one.value("PartNumber")).c_str(), nullptr, 10)),
-                             {std::strtoull(std::string(one.value("Size")).c_str(), nullptr, 10),
-                              etag_in(one)}});
+                             {size_in(one), etag_in(one)}});
         }
         const bool is_last = answer.value("IsTruncated") != "true";
         const unsigned next = found.empty() ? 0 : found.back().number;
@@ -445,8 +475,8 @@ std::string Bucket::put_piece(const std::string& key, const std::string& upload,
         .etag;
 }
 
-void Bucket::finish(const std::string& key, const std::string& upload,
-                    const std::vector<std::string>& etags, const std::string& condition)
+std::string Bucket::finish(const std::string& key, const std::string& upload,
+                           const std::vector<std::string>& etags, const std::string& condition)
 {
     std::string body = "<CompleteMultipartUpload>";
     for (std::size_t i = 0; i < etags.size(); ++i)
@@ -459,8 +489,10 @@ void Bucket::finish(const std::string& key, const std::string& upload,
         "finish", key, request_for("POST", query, bytes, md5_of(bytes)), condition);
     // The store can report an error in the body after it has sent status 200 (docs.aws.amazon.com,
     // CompleteMultipartUpload).
-    if (parse_xml(response.body, url_of(key)).name == "Error")
+    const Element answer = parse_xml(response.body, url_of(key));
+    if (answer.name == "Error")
         throw Error(Fault::storage, EIO, "finish", url_of(key), words_of(response));
+    return etag_in(answer);
 }
 
 } // namespace iio_stream::archive

@@ -4,9 +4,18 @@
 #include "archive/s3/http.hpp"
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace iio_stream::archive {
+
+struct Element;
 
 struct Object {
     std::uint64_t size = 0;
@@ -20,13 +29,19 @@ struct Piece {
     Object object;
 };
 
+/// A page of a list of objects.
+struct ListPage {
+    std::vector<std::pair<std::string, Object>> objects; ///< by key, in the store's order
+    bool is_last = false;
+};
+
 inline constexpr std::size_t kMostPieces = 10'000; ///< per object: S3's limit
 
 /// A bucket of an S3-compatible store. A request that fails temporarily is repeated, at longer and
 /// longer intervals, for up to `retry`.
 class Bucket {
 public:
-    Bucket(const Account& account, std::string name, double rate, std::chrono::nanoseconds retry,
+    Bucket(const Account& account, std::string name, Rate rate, std::chrono::nanoseconds retry,
            GoOn go_on);
 
     /// Returns nullopt if the object does not exist. read() throws an Error in that case.
@@ -43,6 +58,9 @@ public:
     /// Lists all objects whose keys begin with `prefix`, by the rest of the key. Throws an Error
     /// (EBADMSG) if the store's list has no end.
     std::map<std::string, Entry> list(const std::string& prefix);
+    /// Lists at most `most` objects whose keys begin with `prefix` and follow `after`. Not every
+    /// store heeds `after`, or sorts its list.
+    ListPage list_after(const std::string& prefix, const std::string& after, std::size_t most);
     void remove(const std::string& key);
     /// Writes an object and returns its ETag. `md5` is the MD5 of `bytes`; the store rejects bytes
     /// that do not match it. `condition` is the header "If-None-Match: *" or "If-Match: …", or "".
@@ -59,8 +77,9 @@ public:
     std::string begin(const std::string& key);
     std::string put_piece(const std::string& key, const std::string& upload, unsigned number,
                           std::span<const std::byte> bytes, const Md5& md5);
-    void finish(const std::string& key, const std::string& upload,
-                const std::vector<std::string>& etags, const std::string& condition);
+    /// Returns the ETag of the whole object, "" if the store does not report it.
+    std::string finish(const std::string& key, const std::string& upload,
+                       const std::vector<std::string>& etags, const std::string& condition);
 
     std::string url_of(const std::string& key) const { return "s3://" + name_ + "/" + key; }
     std::uint64_t retries() const noexcept { return retries_; }
@@ -73,6 +92,8 @@ private:
     /// Sends a request until it succeeds or fails for good, or until the time `retry` has passed.
     Response send(const char* what, const std::string& key, Request request,
                   const RetryHook& retry_hook = {});
+    /// Requests a page of the list of objects. `query` has the parameters of the page.
+    Element request_list(const std::string& prefix, const std::string& query);
     /// Like send() with a condition header. If the store does not support the condition, the
     /// request is sent again without it.
     Response send_conditional(const char* what, const std::string& key, Request request,
@@ -88,7 +109,6 @@ private:
 /// Returns the store's error message, such as "NoSuchBucket: The specified bucket does not exist",
 /// or the HTTP status if the answer has no message.
 std::string words_of(const Response& response);
-struct Element;
 /// Returns a listed object's or piece's ETag, without the quotation marks.
 std::string etag_in(const Element& listed);
 

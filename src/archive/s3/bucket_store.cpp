@@ -15,7 +15,7 @@ namespace {
 class BucketStore : public Store {
 public:
     BucketStore(const S3Url& url, std::chrono::nanoseconds retry, GoOn go_on)
-        : prefix_(url.prefix), bucket_(account(), url.bucket, 0, retry, std::move(go_on))
+        : prefix_(url.prefix), bucket_(account(), url.bucket, {}, retry, std::move(go_on))
     {}
 
     std::map<std::string, Entry> list() override

@@ -229,7 +229,7 @@ struct Http::State {
     };
 
     Account account;
-    double rate;
+    Rate rate_now;
     std::function<bool()> go_on;
     std::unique_ptr<CURL, Handle> easy;
 
@@ -237,8 +237,8 @@ struct Http::State {
     void set_body(Exchange& exchange, Headers& headers) const;
 };
 
-Http::Http(const Account& account, double rate, std::function<bool()> go_on)
-    : state_(new State{account, rate, std::move(go_on),
+Http::Http(const Account& account, Rate rate, std::function<bool()> go_on)
+    : state_(new State{account, std::move(rate), std::move(go_on),
                        std::unique_ptr<CURL, State::Handle>(curl().init())})
 {
     if (!state_->easy)
@@ -253,6 +253,7 @@ void Http::State::set_connection() const
         if (const CURLcode code = curl().set(easy.get(), option, value); code != CURLE_OK)
             throw Error(Fault::other, ENOSYS, "set up", "libcurl", curl().text_of(code));
     };
+    const double rate = rate_now ? rate_now() : 0;
     curl().reset(easy.get()); // open connections are kept
     set(CURLOPT_PROTOCOLS_STR, "http,https");
     set(CURLOPT_NOSIGNAL, 1L);

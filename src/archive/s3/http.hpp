@@ -61,13 +61,16 @@ private:
     std::string text_;
 };
 
+using Rate = std::function<double()>;
+
 /// One connection to a store at a time; requests are signed by libcurl (AWS Signature Version 4).
 /// Redirects are not followed: they would be signed for another host.
 class Http {
 public:
-    /// `go_on` is called about once a second during a request. If it returns false, the request
-    /// throws Stopped.
-    Http(const Account& account, double rate, GoOn go_on);
+    /// `rate` returns the maximum upload rate in bytes per second, 0 for no limit, and is called
+    /// for each request. `go_on` is called about once a second during a request. If it returns
+    /// false, the request throws Stopped.
+    Http(const Account& account, Rate rate, GoOn go_on);
     ~Http();
     /// Throws Unreachable, Stopped, or an Error if another attempt cannot help, for example because
     /// the store's certificate is not trusted or the proxy's address is malformed.

@@ -123,10 +123,15 @@ bool same_bytes(Bucket& bucket, Input& input, const std::string& key)
                 "the stored object differs from the data sent");
 }
 
-/// Throws an Error unless the store holds the content of the file. An ETag that differs from the
-/// MD5 does not prove a difference, because stores that encrypt use other ETags.
-Object confirm(Bucket& bucket, Input& input, const std::string& key, const std::string& etag)
+/// Throws an Error unless the store holds the content of the file. `answered` is the ETag in the
+/// store's answer to the upload. If it is the expected one, `etag`, it proves that the store has
+/// received the content. If it differs, or if there is none, this does not prove a difference,
+/// because stores that encrypt use other ETags.
+Object confirm(Bucket& bucket, Input& input, const std::string& key, const std::string& answered,
+               const std::string& etag)
 {
+    if (answered == etag)
+        return {input.size(), etag};
     const std::optional<Object> stored = bucket.find(key);
     if (!stored || stored->size != input.size())
         differs(bucket, key);
@@ -196,8 +201,8 @@ Sent upload_pieces(Bucket& bucket, Input& input, const std::string& key, Begun b
         etags[i] = bucket.put_piece(key, begun.id, static_cast<unsigned>(i + 1), bytes, md5s[i]);
         sent.bytes += bytes.size();
     }
-    bucket.finish(key, begun.id, etags, condition);
-    sent.stored = confirm(bucket, input, key, etag_of(md5s));
+    const std::string answered = bucket.finish(key, begun.id, etags, condition);
+    sent.stored = confirm(bucket, input, key, answered, etag_of(md5s));
     return sent;
 }
 
@@ -221,8 +226,8 @@ Sent upload(Bucket& bucket, const std::string& path, const std::string& key,
     }
     const std::span<const std::byte> bytes = input.read(0);
     const Md5 md5 = md5_of(bytes);
-    (void)bucket.put(key, bytes, md5, condition);
-    return {bytes.size(), 0, confirm(bucket, input, key, etag_of({md5}))};
+    const std::string answered = bucket.put(key, bytes, md5, condition);
+    return {bytes.size(), 0, confirm(bucket, input, key, answered, etag_of({md5}))};
 }
 
 bool is_text(Bucket& bucket, const std::string& text, const std::string& key, const Object& object)
@@ -239,7 +244,10 @@ Sent upload_text(Bucket& bucket, const std::string& text, const std::string& key
                  const std::optional<Object>& before)
 {
     const auto bytes = std::as_bytes(std::span(text));
-    (void)bucket.put(key, bytes, md5_of(bytes), condition_of(before));
+    const Md5 md5 = md5_of(bytes);
+    const std::string answered = bucket.put(key, bytes, md5, condition_of(before));
+    if (answered == etag_of({md5}))
+        return {text.size(), 0, {text.size(), answered}};
     const std::optional<Object> stored = bucket.find(key);
     if (!stored || !is_text(bucket, text, key, *stored))
         differs(bucket, key);

@@ -12,10 +12,11 @@ struct Sent {
     Object stored{}; ///< as the store has confirmed it
 };
 
-/// Stores a file under `key`, in pieces if it is large, and checks that the store has all of it.
-/// `before` is the object that is stored there now; the upload replaces it. Throws an Error if the
-/// stored object differs (EBADMSG), if the file gets shorter meanwhile (EBADMSG), or if another
-/// object was stored there meanwhile (EEXIST, from stores that support conditions).
+/// Stores a file under `key`, in pieces if it is large, and checks that the store has all of it: by
+/// the ETag in the store's answer or, if that is not the MD5, by another request. `before` is the
+/// object that is stored there now; the upload replaces it. Throws an Error if the stored object
+/// differs (EBADMSG), if the file gets shorter meanwhile (EBADMSG), or if another object was stored
+/// there meanwhile (EEXIST, from stores that support conditions).
 Sent upload(Bucket& bucket, const std::string& path, const std::string& key,
             const std::optional<Object>& before);
 

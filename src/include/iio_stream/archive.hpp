@@ -24,7 +24,7 @@ struct PushConfig {
     /// is that of the last sample according to the metadata; if the metadata contain no time, the
     /// modification time of the metadata file counts. Recordings that are not stored always stay.
     std::string keep = "all";
-    double bandwidth = 0; ///< maximum upload rate in bytes per second; 0: no limit
+    double bandwidth = 0; ///< maximum rate of all uploads in bytes per second; 0: no limit
     /// How long to retry a request for the same object while the store is unreachable or asks to
     /// retry later (500, 503, 429). After this time, push_archive() throws an Error.
     std::chrono::nanoseconds retry = std::chrono::minutes(5);
@@ -45,16 +45,17 @@ struct PushReport {
     std::uint64_t retries = 0;       ///< number of repeated requests
     std::vector<std::string>
         problems; ///< recordings that are damaged, differ from the stored object of the same name,
-                  ///< or have a name that pull_archive() rejects
+                  ///< were not stored as they were sent, or have a name that pull_archive() rejects
 };
 
-/// Uploads the closed recordings of a folder to S3-compatible object storage, oldest name first.
-/// The samples of a part are uploaded before its metadata, so that every listed part of an archive
-/// is complete. A part counts as stored when the store has confirmed the MD5 of the object; if the
-/// store does not report an MD5, the object is read back and its SHA-256 is compared. Stored
-/// recordings are not sent again: they are recognized by the hash in the metadata (hash=end), or,
-/// without one, by the MD5 of the file. An interrupted upload resumes where it stopped. Two pushes
-/// can run for the same folder. Local files are only read, except those that `keep` removes.
+/// Uploads the closed recordings of a folder to S3-compatible object storage, in the order of their
+/// names and four at a time. The samples of a part are uploaded before its metadata, so that every
+/// listed part of an archive is complete. A part counts as stored when the store has confirmed the
+/// MD5 of the object; if the store does not report an MD5, the object is read back and its SHA-256
+/// is compared. Stored recordings are not sent again: they are recognized by the hash in the
+/// metadata (hash=end), or, without one, by the MD5 of the file. An interrupted upload resumes
+/// where it stopped. Two pushes can run for the same folder. Local files are only read, except
+/// those that `keep` removes.
 ///
 /// Address, region and credentials have the same sources as in other S3 clients:
 /// AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, AWS_REGION, AWS_DEFAULT_REGION, AWS_ACCESS_KEY_ID,
@@ -64,9 +65,10 @@ struct PushReport {
 ///     const PushReport done = push_archive({.folder = "/data", .archive = "s3://roof/2026"},
 ///                                          [](const PushReport&) { return !g_end; });
 ///
-/// `go_on` is called about once a second and after each part, on the calling thread; if it returns
+/// `go_on` is called a few times a second and at the end, on the calling thread; if it returns
 /// false, the push ends as soon as possible, without an Error. The call blocks until the push is
-/// complete; meanwhile the thread's I/O priority is "idle".
+/// complete. The uploads run on threads of their own, with the I/O priority "idle" and up to 16 MiB
+/// of a file in memory each (more for files above 160 GB).
 /// Throws: a usage Error for an invalid address or setting; a storage Error, with the store's
 /// message, if the store rejects a request or stays unreachable; ENOTSUP in a build without
 /// libcurl.
