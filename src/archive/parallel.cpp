@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "archive/parallel.hpp"
 
+#include "sys/named_thread.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -47,6 +49,7 @@ public:
 private:
     void work() noexcept
     {
+        const sys::NamedThread name("iios-store");
         std::exception_ptr failed;
         try {
             const Job job = start_([this] { return !ended_.load(); });
