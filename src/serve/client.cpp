@@ -300,8 +300,13 @@ try {
     for (const auto* channel : channels)
         names.push_back(channel->id);
     if (!channels[0]->output) {
-        readers_[id] = std::make_unique<Sender>(
-            state_, state_.open(wire_.peer(), *device, names, request.number), request.mask, wire_);
+        readers_[id] =
+            std::make_unique<Sender>(state_,
+                                     state_.open(wire_.peer(), *device,
+                                                 {.channels = names,
+                                                  .samples = request.number,
+                                                  .in_place = wire_.why_copied() == nullptr}),
+                                     request.mask, wire_);
         return send_number(0);
     }
     if (!may_write(*device, request))

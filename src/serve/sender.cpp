@@ -43,23 +43,24 @@ void Sender::send(std::uint64_t bytes, std::int64_t timeout_ns)
 
 void Sender::await_block(std::int64_t deadline_ns)
 {
-    std::optional<ReaderQueue::Taken> next;
-    while (!(next = open_->queue->take()))
+    wire_.await_kernel_releases(open_->capture->share() - 1);
+    SharedBlock next;
+    while ((next = open_->capture->take(*open_->queue)) == nullptr)
         if (!wire_.await(open_->queue->fd(), deadline_ns))
             throw Error(Fault::device, ETIMEDOUT, "read", open_->shown.device);
-    if (std::exchange(capture_, next->capture) != next->capture)
+    if (std::exchange(run_, next->run->number) != next->run->number)
         wire_.forget_buffers();
-    outgoing_ = std::make_shared<Outgoing>(std::move(next->block));
+    outgoing_ = std::make_shared<Outgoing>(std::move(next));
     done_ = 0;
-    if (!demux_ || outgoing_->block.format().channels.size() != channels_)
+    if (!demux_ || outgoing_->format().channels.size() != channels_)
         choose_demux();
 }
 
 // Called for the first block, and again when a restarted capture has more channels.
 void Sender::choose_demux()
 {
-    channels_ = outgoing_->block.format().channels.size();
-    demux_.emplace(outgoing_->block.format(), open_->queue->format());
+    channels_ = outgoing_->format().channels.size();
+    demux_.emplace(outgoing_->format(), open_->queue->format());
     open_->picks = !demux_->is_trivial();
     picked_.resize(
         demux_->is_trivial() ? 0 : std::max(kPickedBytes, open_->queue->format().sample_bytes));
@@ -68,7 +69,7 @@ void Sender::choose_demux()
 std::size_t Sender::send_piece(std::uint64_t most, bool first)
 {
     const std::size_t sample = open_->queue->format().sample_bytes;
-    const std::size_t captured = outgoing_->block.format().sample_bytes;
+    const std::size_t captured = outgoing_->format().sample_bytes;
     std::size_t samples = (outgoing_->view.bytes().size() - done_) / captured;
     samples = static_cast<std::size_t>(std::min<std::uint64_t>(samples, most / sample));
     std::span<const std::byte> bytes = outgoing_->view.bytes().subspan(done_);
@@ -81,8 +82,8 @@ std::size_t Sender::send_piece(std::uint64_t most, bool first)
     }
     const std::string head = std::to_string(bytes.size()) + "\n" + (first ? mask_ + "\n" : "");
     if (demux_->is_trivial()) {
-        wire_.send_in_place(head, bytes, {outgoing_->block.index(), outgoing_->view.bytes()},
-                            outgoing_);
+        wire_.send_in_place(
+            head, bytes, {outgoing_->captured->block.index(), outgoing_->view.bytes()}, outgoing_);
         large_ = large_ || bytes.size() >= sys::ZeroCopy::kFewestBytes;
         open_->why_copied = large_ ? wire_.why_copied() : kSmall;
     } else {

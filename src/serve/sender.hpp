@@ -39,12 +39,13 @@ private:
     Wire& wire_;
     /// The block that is being sent.
     struct Outgoing {
-        explicit Outgoing(Block next) : block(std::move(next)), view(block) {}
-        Block block;
+        explicit Outgoing(SharedBlock next) : captured(std::move(next)), view(captured->block) {}
+        const Format& format() const noexcept { return captured->run->format; }
+        SharedBlock captured;
         CpuRead view;
     };
     std::shared_ptr<const Outgoing> outgoing_;
-    unsigned capture_ = 0;          ///< number of the capture that the block belongs to
+    std::uint64_t run_ = 0;         ///< number of the capture's start that the block belongs to
     std::size_t done_ = 0;          ///< bytes of the block that have been sent
     bool large_ = false;            ///< a piece has been large enough to be sent in place
     std::optional<Demux> demux_;    ///< converts from the blocks' format to the reader's

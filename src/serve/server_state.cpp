@@ -80,15 +80,14 @@ std::shared_ptr<Capture> ServerState::capture_of(const std::string& id)
 
 std::shared_ptr<ServerState::OpenBuffer> ServerState::open(const std::string& peer,
                                                            const Tree::Device& device,
-                                                           const std::vector<std::string>& channels,
-                                                           std::uint64_t samples)
+                                                           const Capture::Wanted& wanted)
 {
     auto open = std::make_shared<OpenBuffer>();
     open->capture = capture_of(device.node->id);
-    open->queue = open->capture->join(channels, samples);
+    open->queue = open->capture->join(wanted);
     const std::lock_guard lock(mutex_);
     open->shown = {
-        .number = ++readers_, .peer = peer, .device = device.node->id, .channels = channels};
+        .number = ++readers_, .peer = peer, .device = device.node->id, .channels = wanted.channels};
     open_.push_back(open);
     return open;
 }

@@ -47,8 +47,7 @@ public:
     void note_refused(const std::string& name);
 
     std::shared_ptr<OpenBuffer> open(const std::string& peer, const Tree::Device& device,
-                                     const std::vector<std::string>& channels,
-                                     std::uint64_t samples);
+                                     const Capture::Wanted& wanted);
     void close(const std::shared_ptr<OpenBuffer>& open) noexcept;
     /// `wanted` contains the client, the device, the channels and the cyclic flag. Throws Error,
     /// with EBUSY if another client has opened the device for playback.

@@ -147,9 +147,12 @@ template <typename Done>
 void Wire::await_kernel(Done done)
 {
     constexpr std::int64_t kLookNs = 1'000'000'000;
+    zero_copy_->read_completions();
+    if (done())
+        return;
     std::int64_t deadline = sys::after(kSilenceNs);
     std::uint64_t taken = sys::acknowledged(fd_.get());
-    for (zero_copy_->read_completions(); !done(); zero_copy_->read_completions()) {
+    for (; !done(); zero_copy_->read_completions()) {
         pollfd fds[] = {{fd_.get(), 0, 0}, {stop_, POLLIN, 0}, {completions_fd(), POLLIN, 0}};
         (void)sys::wait_for(fds, sys::after(kLookNs));
         if (fds[1].revents != 0)
@@ -170,7 +173,6 @@ void Wire::send_in_place(std::string_view text, std::span<const std::byte> bytes
 {
     if (bytes.size() < sys::ZeroCopy::kFewestBytes || !zero_copy().is_on())
         return send(text, bytes);
-    await_kernel([&] { return zero_copy_->held_beside(lease) <= kMostOtherLeases; });
     send(text, {}, MSG_MORE);
     while (!bytes.empty() && zero_copy_->is_on()) {
         zero_copy_->start(bytes, buffer, lease);
@@ -179,11 +181,17 @@ void Wire::send_in_place(std::string_view text, std::span<const std::byte> bytes
         if (result > 0)
             bytes = bytes.subspan(static_cast<std::size_t>(result));
         else if (result == -ENOMEM || result == -ENOBUFS)
-            await_kernel([&] { return zero_copy_->held_beside(nullptr) == 0; });
+            await_kernel([&] { return zero_copy_->held() == 0; });
         else if (zero_copy_->is_on())
             fail_disconnected(-result, "send to");
     }
     send({}, bytes);
+}
+
+void Wire::await_kernel_releases(std::size_t most)
+{
+    if (zero_copy_)
+        await_kernel([&] { return zero_copy_->held() <= most; });
 }
 
 void Wire::forget_buffers()

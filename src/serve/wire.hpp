@@ -47,6 +47,8 @@ public:
     /// the kernel no longer needs the bytes.
     void send_in_place(std::string_view text, std::span<const std::byte> bytes,
                        const sys::ZeroCopy::Buffer& buffer, const sys::Lease& lease);
+    /// Waits until the kernel needs at most `most` of the leases of send_in_place().
+    void await_kernel_releases(std::size_t most);
     /// Call when the buffers that are sent in place are replaced by others.
     void forget_buffers();
     const char* why_copied() { return zero_copy().why_not(); } ///< nullptr: no bytes are copied
@@ -56,8 +58,6 @@ public:
 
 private:
     static constexpr std::size_t kLongestLine = 4096;
-    /// Together with the current lease and the next block, this adds up to Capture::kMostHeld.
-    static constexpr std::size_t kMostOtherLeases = 1;
 
     std::size_t receive_some(std::span<std::byte> bytes, std::int64_t deadline_ns);
     bool has_sent(ssize_t sent);

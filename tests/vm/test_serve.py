@@ -3,6 +3,8 @@
 
     script/vm -- /usr/bin/python3 -m pytest -q tests/vm/test_serve.py
 """
+import errno
+import itertools
 import re
 import signal
 import subprocess
@@ -176,20 +178,97 @@ def test_readers_of_different_channels_share_a_restarted_capture():
         assert [reader["hop"]["copies"] for reader in stats["readers"]] == [2, 2]
 
 
-def test_a_slow_client_does_not_affect_others():
-    with Serving("--memory", "2Mi") as server:
-        slow = Line()
-        assert slow.ask("TIMEOUT 5000") == 0
+MOST_READERS = 32  # of one device
+MANY = ["--clients", 2 * MOST_READERS + 8]  # libiio opens a second connection for each buffer
+
+
+def stalled_reader(adc):
+    """Returns a client that requests samples and never reads the answer."""
+    slow = Line()
+    assert slow.ask("TIMEOUT 5000") == 0
+    assert slow.ask(f"OPEN {adc} 8192 0000000f") == 0
+    slow.say(f"READBUF {adc} {1 << 30}")
+    return slow
+
+
+@pytest.mark.parametrize("stalled", [1, MOST_READERS - 1])
+def test_slow_clients_do_not_affect_another(stalled):
+    with Serving("--memory", "2Mi", *MANY) as server:
         adc = device_id(ADC)
-        assert slow.ask(f"OPEN {adc} 8192 0000000f") == 0
-        slow.say(f"READBUF {adc} {1 << 30}")  # and never reads the answer
-        data = said(readdev(1_000_000))  # more than the kernel buffers for the slow client
-        assert len(ramp_of(data)) == 1_000_000
+        slow = [stalled_reader(adc) for _ in range(stalled)]
+        words = ramp_of(said(readdev(1_000_000)))  # more than the kernel buffers for a slow client
+        assert len(words) == 1_000_000
         stats = server.end()
+        for one in slow:
+            one.close()
+    # Once only the slow clients are left, the device waits for them and loses samples.
+    assert all(delivered > words[-1] for delivered, _ in truth()[0])
+    assert sorted(reader["dropped_samples"] > 0 for reader in stats["readers"]) == [False] + stalled * [True]
+    assert server.result.err.count("was too slow for") >= stalled
+
+
+def test_as_many_readers_as_possible_receive_every_sample():
+    sim(rate=20_000)
+    with Serving(*MANY) as server:
+        clients = [subprocess.Popen([str(word) for word in readdev(40_000, buffer=4000)], stdout=subprocess.PIPE)
+                   for _ in range(MOST_READERS)]
+        data = [None] * MOST_READERS
+
+        def read(i):
+            data[i] = clients[i].communicate(timeout=240)[0]
+
+        threads = [threading.Thread(target=read, args=[i]) for i in range(MOST_READERS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        stats = server.end()
+    assert [len(ramp_of(one)) for one in data] == MOST_READERS * [40_000]
+    assert stats["devices"][0]["gaps"]["lost_max"] == 0 and truth()[1] == 0
+    assert [reader["dropped_samples"] for reader in stats["readers"]] == MOST_READERS * [0]
+
+
+def test_a_reader_beyond_the_limit_is_refused():
+    with Serving(*MANY) as server:
+        adc = device_id(ADC)
+        lines = [Line() for _ in range(MOST_READERS + 1)]
+        answers_to_open = [line.ask(f"OPEN {adc} 4096 0000000f") for line in lines]
+        assert answers_to_open == MOST_READERS * [0] + [-errno.EBUSY]
+        assert lines[0].ask(f"CLOSE {adc}") == 0
+        assert lines[-1].ask(f"OPEN {adc} 4096 0000000f") == 0
+        for line in lines:
+            line.close()
+        server.end()
+
+
+def test_the_device_waits_for_its_only_client_and_its_losses_are_counted():
+    """While the client does not read, no block is captured in vain. The samples that are missing are the
+    device's losses, and their bounds contain them."""
+    rate, wanted = 1_000_000, 1_500_000  # more samples than the blocks and the sockets hold
+    sim(rate=rate)
+    with Serving("--memory", "1Mi") as server:
+        adc = device_id(ADC)
+        slow = Line()
+        assert slow.ask(f"OPEN {adc} 2048 0000000f") == 0
+        slow.say(f"READBUF {adc} {wanted * SAMPLE}")
+        until(lambda: int(knob("produced")) > int(knob("delivered")) + rate, "a second without a block")
+        got = bytearray()
+        for first in itertools.chain([True], itertools.repeat(False)):
+            size = slow.number()
+            if first:
+                slow.file.readline()
+            got += slow.file.read(size)
+            if len(got) == wanted * SAMPLE:
+                break
         slow.close()
-    assert stats["devices"][0]["gaps"]["lost_max"] == 0, stats
-    assert {reader["dropped_samples"] > 0 for reader in stats["readers"]} == {True, False} and truth()[1] == 0
-    assert "was too slow for" in server.result.err
+        stats = server.end()
+    device, = stats["devices"]
+    steps = np.diff(np.frombuffer(got, "<u8").astype(np.int64))
+    missing = int((steps - 1).sum())
+    assert (steps >= 1).all() and missing > 0
+    assert device["gaps"]["lost_min"] <= missing <= device["gaps"]["lost_max"], (missing, device)
+    assert [reader["dropped_samples"] for reader in stats["readers"]] == [0]
+    assert device["waits"] > 0 and "samples lost so far; its readers are too slow" in server.result.err
 
 
 def test_a_client_that_dies_ends_its_capture(server):

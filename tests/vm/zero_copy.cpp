@@ -60,7 +60,7 @@ try {
         std::puts(socket.why_not());
         return 1;
     }
-    const auto done = [&] { return socket.held_beside(nullptr) == 0; };
+    const auto done = [&] { return socket.held() == 0; };
     Reader reader(
         {.source = argv[5], .block_size = 65536, .blocks = 4, .samples = std::stoull(argv[3])});
     for (const Block& block : reader) {

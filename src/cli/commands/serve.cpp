@@ -59,10 +59,14 @@ public:
     {
         for (const ServedDevice& device : stats.devices) {
             const std::string text = lost(device.gaps);
-            if (device.gaps.certain + device.gaps.possible != 0 && devices_[device.id] != text)
-                print_line(stderr, "iio-stream: serve: %s: %s so far", device.id.c_str(),
-                           text.c_str());
-            devices_[device.id] = text;
+            ShownDevice& before = devices_[device.id];
+            if (before.losses == text)
+                continue;
+            if (device.gaps.certain + device.gaps.possible != 0)
+                print_line(stderr, "iio-stream: serve: %s: %s so far%s", device.id.c_str(),
+                           text.c_str(),
+                           device.waits == before.waits ? "" : "; its readers are too slow");
+            before = {text, device.waits};
         }
         for (const ServedReader& reader : stats.readers)
             show(reader);
@@ -114,7 +118,11 @@ private:
             players_.erase(players_.begin());
     }
 
-    std::map<std::string, std::string> devices_;
+    struct ShownDevice {
+        std::string losses;
+        std::uint64_t waits = 0;
+    };
+    std::map<std::string, ShownDevice> devices_;
     std::map<std::uint64_t, ServedReader> readers_;  ///< as last shown, by number
     std::map<std::uint64_t, std::uint64_t> players_; ///< underflows, by the player's number
     std::set<std::string> refused_;
@@ -140,10 +148,14 @@ Json json_of(const std::vector<Hop>& route)
 
 Json json_of(const ServedDevice& device)
 {
-    Json json{{"device", device.id},           {"readers", device.readers},
-              {"channels", device.channels},   {"starts", device.starts},
-              {"samples", device.samples},     {"blocks", device.blocks},
-              {"gaps", gaps_json(device.gaps)}};
+    Json json{{"device", device.id},
+              {"readers", device.readers},
+              {"channels", device.channels},
+              {"starts", device.starts},
+              {"samples", device.samples},
+              {"blocks", device.blocks},
+              {"gaps", gaps_json(device.gaps)},
+              {"waits", device.waits}};
     json["route"] = json_of(device.route);
     return json;
 }

@@ -43,6 +43,9 @@ struct ServedDevice {
         0; ///< starts of the capture: one for its first reader, and one for each further channel
     std::uint64_t samples = 0, blocks = 0; ///< captured samples and blocks
     GapTotals gaps = {};                   ///< losses of the device over all starts
+    /// Number of blocks after which the readers held all blocks but those of the device, and none
+    /// of them was slower than the others. If this lasts, the device waits and loses samples.
+    std::uint64_t waits = 0;
 };
 
 /// A client that reads from a device through an open buffer.
@@ -53,8 +56,8 @@ struct ServedReader {
     std::vector<std::string> channels = {};
     Hop hop = {};                      ///< how samples get from the blocks to the client
     std::uint64_t samples = 0;         ///< samples sent
-    std::uint64_t dropped_samples = 0; ///< samples captured but not sent because the client was too
-                                       ///< slow
+    std::uint64_t dropped_samples = 0; ///< samples captured but not sent because the client was
+                                       ///< slower than another one
     /// Possible losses because the capture was restarted to add a channel for another reader. Each
     /// restart counts as one loss, which is certain if captured samples were not sent. lost_max
     /// includes the samples that the device produced during the restart; it is kUnknown if the rate

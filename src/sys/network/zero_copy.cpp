@@ -210,13 +210,12 @@ void ZeroCopy::handle(Send& send, std::int32_t result)
     }
 }
 
-std::size_t ZeroCopy::held_beside(const Lease& lease) const noexcept
+std::size_t ZeroCopy::held() const noexcept
 {
     std::size_t count = 0;
-    const void* last = lease.get(); // the sends of one lease are consecutive
+    const void* last = nullptr; // the sends of one lease are consecutive
     for (const Send& send : sends_)
-        if (send.lease != nullptr && send.lease != lease &&
-            std::exchange(last, send.lease.get()) != send.lease.get())
+        if (send.lease != nullptr && std::exchange(last, send.lease.get()) != send.lease.get())
             ++count;
     return count;
 }

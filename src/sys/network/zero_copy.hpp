@@ -54,8 +54,7 @@ public:
 
     /// Reads the kernel's completions and releases the leases of the bytes that have been sent.
     void read_completions();
-    /// Returns the number of leases, other than this one, that are held.
-    std::size_t held_beside(const Lease& lease) const noexcept;
+    std::size_t held() const noexcept; ///< number of leases that are held
     /// If the kernel still uses pages, resets the connection, so that no more of their data is
     /// sent, and waits until the kernel releases them.
     void abandon();
