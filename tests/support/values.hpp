@@ -62,4 +62,26 @@ inline std::int64_t quantised(const ScanType& type, long double real)
     return static_cast<std::int64_t>(std::clamp(value, -full_scale, full_scale - 1));
 }
 
+/// Whether `out` holds the value to which the value in `in` must be converted.
+inline bool is_converted(const ScanType& from, const std::byte* in, const ScanType& to,
+                         const std::byte* out)
+{
+    using Number = ScanType::Number;
+    const long double given = real_of(from, in), found = real_of(to, out);
+    if (to.number != Number::floating) {
+        const std::int64_t wanted = std::isnan(given) ? 0 : quantised(to, given);
+        std::uint64_t raw = static_cast<std::uint64_t>(integer_of(to, out));
+        if (to.number == Number::unsigned_integer)
+            raw -= std::uint64_t{1} << (to.bits - 1);
+        return static_cast<std::int64_t>(raw) == wanted;
+    }
+    if (std::isnan(given))
+        return std::isnan(found);
+    const long double wanted = to.bits == 32 ? static_cast<long double>(static_cast<float>(given))
+                                             : static_cast<long double>(static_cast<double>(given));
+    // Integers of more than 53 bits can be rounded twice, by way of a double.
+    const bool twice = from.number != Number::floating && from.bits > 53 && to.bits == 32;
+    return twice ? std::abs(found - wanted) <= std::abs(wanted) * 0x1p-23L : found == wanted;
+}
+
 } // namespace iio_stream::test

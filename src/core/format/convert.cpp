@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "core/format/convert_values.hpp"
+#include "core/format/rows.hpp"
 #include "core/format/stored_value.hpp"
 #include "iio_stream/error.hpp"
 #include "iio_stream/format.hpp"
@@ -7,15 +8,30 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cassert>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
+#include <optional>
+#include <vector>
 
 namespace iio_stream {
 
+/// Describes how a Converter converts.
+struct detail::ConversionPlan {
+    ConversionPlan(const Format& from, const Format& to);
+
+    bool same_types; ///< values are only copied
+    bool uniform;    ///< all channels of a format have the same type
+    Rows from, to;   ///< the values of a sample, if they are adjacent; otherwise of 0 bytes
+    /// For each channel; empty if its values are copied, or converted one by one.
+    std::vector<std::optional<ValueConverter>> values;
+};
+
 namespace {
 
+using detail::kValuesAtOnce;
+using detail::Rows;
 using Number = ScanType::Number;
 
 // An integer channel's value as a signed number with a full scale of 2^63.
@@ -76,30 +92,28 @@ void convert_value(const ScanType& from, const std::byte* in, const ScanType& to
     const double scaled = std::isnan(real) ? 0.0 : std::ldexp(std::clamp(real, -1.0, 1.0), 63);
     // Round down, not towards 0: a value just past the midpoint must not become a tie, which
     // store_integer() would round the other way.
-    const double whole = to.bits == 64 ? std::round(scaled) : std::floor(scaled);
+    double whole = std::floor(scaled);
+    if (to.bits == 64 && scaled - whole >= 0.5)
+        ++whole;
     store_integer(to, whole >= 0x1p63 ? INT64_MAX : static_cast<std::int64_t>(whole), out);
 }
 
-// The bytes of a sample's values if they are contiguous; otherwise 0.
-std::size_t run_bytes(const Format& format)
+// Returns the rows that the values of the channels form if they are adjacent.
+Rows rows_of(const Format& format)
 {
     std::size_t end = format.channels[0].offset;
     for (const Channel& channel : format.channels) {
         if (channel.offset != end)
-            return 0;
+            return {};
         end += channel.type.bytes();
     }
-    return end - format.channels[0].offset;
+    return {format.sample_bytes, end - format.channels[0].offset};
 }
 
-// Whether all channels have the same type with no gaps between them and fit into one call of a
-// ValueConverter.
-bool uniform(const Format& format)
+bool has_one_type(const Format& format)
 {
-    const ScanType& first = format.channels[0].type;
-    return format.channels.size() <= detail::kValuesAtOnce && run_bytes(format) != 0 &&
-           std::all_of(format.channels.begin(), format.channels.end(),
-                       [&](const Channel& c) { return c.type == first; });
+    return std::all_of(format.channels.begin(), format.channels.end(),
+                       [&](const Channel& c) { return c.type == format.channels[0].type; });
 }
 
 bool same_types(const Format& a, const Format& b)
@@ -116,33 +130,113 @@ void refuse_repeated(const Format& format, std::string_view to)
                        " has repeated values (" + channel.type.text() + ")");
 }
 
-/// The values of one call of a ValueConverter, which have at most 4 bytes each.
-using Piece = std::array<std::byte, detail::kValuesAtOnce * 4>;
-
-// Copies rows of `bytes` bytes each. The rows are from_step bytes apart in `from` and to_step bytes
-// apart in `to`.
-void move_rows(std::byte* to, std::size_t to_step, const std::byte* from, std::size_t from_step,
-               std::size_t rows, std::size_t bytes) noexcept
+// Converts one channel. `in` and `out` are its first values; the others follow in steps.
+void convert_channel(const std::optional<detail::ValueConverter>& values, const ScanType& from,
+                     const std::byte* in, std::size_t in_step, const ScanType& to, std::byte* out,
+                     std::size_t out_step, std::size_t samples) noexcept
 {
-    const auto move = [&](auto size) {
-        for (std::size_t n = 0; n < rows; ++n)
-            std::memcpy(to + n * to_step, from + n * from_step, size);
-    };
-    if (to_step == bytes && from_step == bytes)
-        std::memcpy(to, from, rows * bytes);
-    else if (bytes == 2)
-        move(std::integral_constant<std::size_t, 2>());
-    else if (bytes == 4) // a pair of 16-bit values: one load and one store
-        move(std::integral_constant<std::size_t, 4>());
-    else if (bytes == 8)
-        move(std::integral_constant<std::size_t, 8>());
-    else
-        move(bytes);
+    if (values)
+        return values->convert_rows(in, {in_step, from.bytes()}, out, {out_step, to.bytes()}, 1,
+                                    samples);
+    if (from == to)
+        return detail::move_rows(out, out_step, in, in_step, samples, from.bytes());
+    for (std::size_t n = 0; n < samples; ++n)
+        convert_value(from, in + n * in_step, to, out + n * out_step);
+}
+
+/// Samples that are converted at once if their channels are converted one after the other. The
+/// processor's cache still has them for the next channel.
+constexpr std::size_t kSamplesAtOnce = kValuesAtOnce;
+
+/// Buffers for which samples are divided at once.
+constexpr std::size_t kPartsAtOnce = 8;
+
+/// The values of these buffers, one buffer after the other.
+using Parts = std::array<std::byte, kPartsAtOnce * sizeof(detail::Piece)>;
+
+// The number of samples whose values fit into Parts if each of `buffers` buffers gets `bytes` bytes
+// of a sample. Few buffers get many samples: that saves calls.
+std::size_t samples_at_once(std::size_t buffers, std::size_t width, std::size_t bytes)
+{
+    const std::size_t whole = kValuesAtOnce / width;
+    const std::size_t room = sizeof(Parts) / std::min(buffers, kPartsAtOnce) / bytes;
+    return std::max(whole, room / kValuesAtOnce * kValuesAtOnce);
+}
+
+// Whether the channels of each buffer can be converted as rows.
+bool has_rows(const detail::ConversionPlan& plan, const Rows& rows, std::size_t width)
+{
+    return plan.uniform && rows.bytes != 0 && width <= kValuesAtOnce &&
+           (plan.same_types || plan.values[0]);
+}
+
+// Converts at most samples_at_once() samples to the place `done` in the buffers.
+void split_piece(const Converter& c, const detail::ConversionPlan& plan, const std::byte* in,
+                 std::span<std::byte* const> out, std::size_t done, std::size_t samples) noexcept
+{
+    const std::size_t width = c.from().channels.size() / out.size();
+    const std::size_t in_bytes = width * c.from().channels[0].type.bytes();
+    const Rows item = {width * c.to().channels[0].type.bytes(),
+                       width * c.to().channels[0].type.bytes()};
+    in += c.from().channels[0].offset;
+    Parts values;
+    for (std::size_t first = 0; first < out.size(); first += kPartsAtOnce) {
+        const std::size_t parts = std::min(kPartsAtOnce, out.size() - first);
+        std::array<std::byte*, kPartsAtOnce> to;
+        for (std::size_t part = 0; part < parts; ++part)
+            to[part] = plan.same_types ? out[first + part] + done * item.bytes
+                                       : &values[part * samples * in_bytes];
+        detail::split_rows({to.data(), parts}, in + first * in_bytes, c.from().sample_bytes,
+                           samples, in_bytes);
+        for (std::size_t part = 0; part < parts && !plan.same_types; ++part)
+            plan.values[0]->convert_rows(to[part], {in_bytes, in_bytes},
+                                         out[first + part] + done * item.bytes, item, width,
+                                         samples);
+    }
+}
+
+// Does the reverse of split_piece().
+void merge_piece(const Converter& c, const detail::ConversionPlan& plan,
+                 std::span<const std::byte* const> in, std::byte* out, std::size_t done,
+                 std::size_t samples) noexcept
+{
+    const std::size_t width = c.to().channels.size() / in.size();
+    const std::size_t out_bytes = width * c.to().channels[0].type.bytes();
+    const Rows item = {width * c.from().channels[0].type.bytes(),
+                       width * c.from().channels[0].type.bytes()};
+    out += c.to().channels[0].offset;
+    Parts values;
+    for (std::size_t first = 0; first < in.size(); first += kPartsAtOnce) {
+        const std::size_t parts = std::min(kPartsAtOnce, in.size() - first);
+        std::array<const std::byte*, kPartsAtOnce> from;
+        for (std::size_t part = 0; part < parts; ++part) {
+            from[part] = in[first + part] + done * item.bytes;
+            if (plan.same_types)
+                continue;
+            std::byte* const to = &values[part * samples * out_bytes];
+            plan.values[0]->convert_rows(from[part], item, to, {out_bytes, out_bytes}, width,
+                                         samples);
+            from[part] = to;
+        }
+        detail::merge_rows(out + first * out_bytes, c.to().sample_bytes, {from.data(), parts},
+                           samples, out_bytes);
+    }
 }
 
 } // namespace
 
-Converter::Converter(const Format& from, std::string_view to) : from_(from), kernel_(&general)
+detail::ConversionPlan::ConversionPlan(const Format& a, const Format& b)
+    : same_types(iio_stream::same_types(a, b)),
+      uniform(has_one_type(a) && has_one_type(b)),
+      from(rows_of(a)),
+      to(rows_of(b))
+{
+    for (std::size_t i = 0; i < a.channels.size(); ++i)
+        values.push_back(
+            ValueConverter::create(a.channels[i].type, b.channels[i].type, has_avx2()));
+}
+
+Converter::Converter(const Format& from, std::string_view to) : from_(from)
 {
     const bool complex = to.starts_with('c');
     if (complex && !from.is_complex())
@@ -158,10 +252,10 @@ Converter::Converter(const Format& from, std::string_view to) : from_(from), ker
         to_.channels[i].type = type;
     }
     to_.lay_out();
-    choose();
+    plan_ = std::make_shared<detail::ConversionPlan>(from_, to_);
 }
 
-Converter::Converter(const Format& from, const Format& to) : from_(from), to_(to), kernel_(&general)
+Converter::Converter(const Format& from, const Format& to) : from_(from), to_(to)
 {
     if (from.channels.size() != to.channels.size() || from.channels.empty())
         fail_usage(std::to_string(from.channels.size()) + " channels cannot become " +
@@ -170,102 +264,83 @@ Converter::Converter(const Format& from, const Format& to) : from_(from), to_(to
         refuse_repeated(from, to.name());
         refuse_repeated(to, to.name());
     }
-    choose();
-}
-
-void Converter::choose()
-{
-    if (same_types(from_, to_) && run_bytes(from_) != 0 && run_bytes(to_) != 0)
-        kernel_ = &copy;
-    else if (same_types(from_, to_))
-        kernel_ = &copy_channels;
-    else if (uniform(from_) && uniform(to_)) {
-        const ScanType &from = from_.channels[0].type, &to = to_.channels[0].type;
-        const auto values = detail::ValueConverter::create(from, to, detail::has_avx2());
-        if (!values)
-            return;
-        values_ = std::make_shared<detail::ValueConverter>(*values);
-        const std::size_t channels = from_.channels.size();
-        const bool packed = from_.sample_bytes == channels * from.bytes() &&
-                            to_.sample_bytes == channels * to.bytes();
-        kernel_ = packed ? &adjacent : &apart;
-    }
+    plan_ = std::make_shared<detail::ConversionPlan>(from_, to_);
 }
 
 void Converter::convert(std::span<const std::byte> in, std::span<std::byte> out) const noexcept
 {
-    kernel_(*this, in.data(), out.data(), in.size() / from_.sample_bytes);
-}
-
-void Converter::general(const Converter& self, const std::byte* in, std::byte* out,
-                        std::size_t samples) noexcept
-{
-    const std::size_t channels = self.from_.channels.size();
-    for (std::size_t n = 0; n < samples; ++n) {
-        for (std::size_t i = 0; i < channels; ++i) {
-            const Channel& from = self.from_.channels[i];
-            const Channel& to = self.to_.channels[i];
-            convert_value(from.type, in + from.offset, to.type, out + to.offset);
+    const std::size_t samples = in.size() / from_.sample_bytes, count = from_.channels.size();
+    const Rows &from = plan_->from, &to = plan_->to;
+    if (from.bytes != 0 && to.bytes != 0) {
+        const std::byte* first_in = in.data() + from_.channels[0].offset;
+        std::byte* first_out = out.data() + to_.channels[0].offset;
+        if (plan_->same_types)
+            return detail::move_rows(first_out, to.step, first_in, from.step, samples, from.bytes);
+        if (plan_->uniform && plan_->values[0] && count <= kValuesAtOnce)
+            return plan_->values[0]->convert_rows(first_in, from, first_out, to, count, samples);
+    }
+    for (std::size_t done = 0; done < samples; done += kSamplesAtOnce)
+        for (std::size_t i = 0; i < count; ++i) {
+            const Channel &a = from_.channels[i], &b = to_.channels[i];
+            convert_channel(plan_->values[i], a.type,
+                            in.data() + done * from_.sample_bytes + a.offset, from_.sample_bytes,
+                            b.type, out.data() + done * to_.sample_bytes + b.offset,
+                            to_.sample_bytes, std::min(kSamplesAtOnce, samples - done));
         }
-        in += self.from_.sample_bytes;
-        out += self.to_.sample_bytes;
+}
+
+void Converter::deinterleave(std::span<const std::byte> in,
+                             std::span<std::byte* const> out) const noexcept
+{
+    const std::size_t samples = in.size() / from_.sample_bytes;
+    assert(!out.empty() && from_.channels.size() % out.size() == 0 && has_one_type(to_));
+    const std::size_t width = from_.channels.size() / out.size(); // channels of a buffer
+    const ScanType& to = to_.channels[0].type;
+    const bool rows = has_rows(*plan_, plan_->from, width);
+    const std::size_t at_once =
+        rows ? samples_at_once(out.size(), width, width * from_.channels[0].type.bytes())
+             : kSamplesAtOnce;
+    for (std::size_t done = 0; done < samples; done += at_once) {
+        const std::size_t count = std::min(at_once, samples - done);
+        const std::byte* piece = in.data() + done * from_.sample_bytes;
+        if (rows)
+            split_piece(*this, *plan_, piece, out, done, count);
+        else
+            for (std::size_t i = 0; i < from_.channels.size(); ++i) {
+                const Channel& from = from_.channels[i];
+                convert_channel(plan_->values[i], from.type, piece + from.offset,
+                                from_.sample_bytes, to,
+                                out[i / width] + (done * width + i % width) * to.bytes(),
+                                width * to.bytes(), count);
+            }
     }
 }
 
-// Converts samples that have no bytes but their values.
-void Converter::adjacent(const Converter& self, const std::byte* in, std::byte* out,
-                         std::size_t samples) noexcept
+void Converter::interleave(std::span<const std::byte* const> in,
+                           std::span<std::byte> out) const noexcept
 {
-    const std::size_t in_bytes = self.from_.channels[0].type.bytes();
-    const std::size_t out_bytes = self.to_.channels[0].type.bytes();
-    std::size_t left = samples * self.from_.channels.size();
-    for (; left >= detail::kValuesAtOnce; left -= detail::kValuesAtOnce) {
-        self.values_->convert(in, out);
-        in += detail::kValuesAtOnce * in_bytes;
-        out += detail::kValuesAtOnce * out_bytes;
+    const std::size_t samples = out.size() / to_.sample_bytes;
+    assert(!in.empty() && from_.channels.size() % in.size() == 0 && has_one_type(from_));
+    const std::size_t width = from_.channels.size() / in.size(); // channels of a buffer
+    const ScanType& from = from_.channels[0].type;
+    const bool rows = has_rows(*plan_, plan_->to, width);
+    const std::size_t at_once =
+        rows ? samples_at_once(in.size(), width, width * to_.channels[0].type.bytes())
+             : kSamplesAtOnce;
+    for (std::size_t done = 0; done < samples; done += at_once) {
+        const std::size_t count = std::min(at_once, samples - done);
+        std::byte* piece = out.data() + done * to_.sample_bytes;
+        if (rows)
+            merge_piece(*this, *plan_, in, piece, done, count);
+        else
+            for (std::size_t i = 0; i < to_.channels.size(); ++i) {
+                const Channel& to = to_.channels[i];
+                convert_channel(plan_->values[i], from,
+                                in[i / width] + (done * width + i % width) * from.bytes(),
+                                width * from.bytes(), to.type, piece + to.offset, to_.sample_bytes,
+                                count);
+            }
     }
-    if (left == 0)
-        return;
-    Piece some{}, made;
-    std::memcpy(some.data(), in, left * in_bytes);
-    self.values_->convert(some.data(), made.data());
-    std::memcpy(out, made.data(), left * out_bytes);
-}
-
-// Converts samples whose values are part of a larger sample in at least one of the two formats.
-void Converter::apart(const Converter& self, const std::byte* in, std::byte* out,
-                      std::size_t samples) noexcept
-{
-    const std::size_t in_bytes = run_bytes(self.from_), out_bytes = run_bytes(self.to_);
-    const std::size_t in_step = self.from_.sample_bytes, out_step = self.to_.sample_bytes;
-    const std::size_t at_once = detail::kValuesAtOnce / self.from_.channels.size();
-    in += self.from_.channels[0].offset;
-    out += self.to_.channels[0].offset;
-    Piece some{}, made; // values that a piece does not fill are also converted, but ignored
-    for (std::size_t n = 0; n < samples; n += at_once) {
-        const std::size_t count = std::min(at_once, samples - n);
-        move_rows(some.data(), in_bytes, in + n * in_step, in_step, count, in_bytes);
-        self.values_->convert(some.data(), made.data());
-        move_rows(out + n * out_step, out_step, made.data(), out_bytes, count, out_bytes);
-    }
-}
-
-void Converter::copy(const Converter& self, const std::byte* in, std::byte* out,
-                     std::size_t samples) noexcept
-{
-    move_rows(out + self.to_.channels[0].offset, self.to_.sample_bytes,
-              in + self.from_.channels[0].offset, self.from_.sample_bytes, samples,
-              run_bytes(self.from_));
-}
-
-// Copies the values channel by channel. They are not contiguous in at least one of the two formats.
-void Converter::copy_channels(const Converter& self, const std::byte* in, std::byte* out,
-                              std::size_t samples) noexcept
-{
-    for (std::size_t i = 0; i < self.from_.channels.size(); ++i)
-        move_rows(out + self.to_.channels[i].offset, self.to_.sample_bytes,
-                  in + self.from_.channels[i].offset, self.from_.sample_bytes, samples,
-                  self.from_.channels[i].type.bytes());
 }
 
 } // namespace iio_stream

@@ -50,12 +50,19 @@ template <bool kAvx2>
     }
 }
 
-// The loops below have a constant length, so that GCC vectorizes them even at -O2.
+// The loops below have a constant length, so that GCC vectorizes them even at -O2. Clang unrolls
+// them without being told.
+#ifdef __clang__
+#define IIO_STREAM_UNROLL
+#else
+#define IIO_STREAM_UNROLL _Pragma("GCC unroll 4")
+#endif
 
 template <typename T>
 [[gnu::always_inline]] inline void swap_all(const std::byte* __restrict in,
                                             std::byte* __restrict out)
 {
+    IIO_STREAM_UNROLL
     for (std::size_t k = 0; k < kValuesAtOnce; ++k) {
         T value;
         std::memcpy(&value, in + k * sizeof value, sizeof value);
@@ -64,13 +71,66 @@ template <typename T>
     }
 }
 
-// `kWhole`: the result is a signed number at bit 0, whose sign may fill the storage.
+/// How the number is stored that becomes a float.
+enum class Stored {
+    whole, ///< signed, in all bits
+    low,   ///< signed, in the lowest bits
+    any
+};
+
+// Makes floats of integers. The stored bits that are not significant have any value.
+template <typename In, Stored kStored>
+[[gnu::always_inline]] inline void
+make_floats(const Constants& constants, const std::byte* __restrict in, std::byte* __restrict out)
+{
+    const Constants c = constants;
+    IIO_STREAM_UNROLL
+    for (std::size_t k = 0; k < kValuesAtOnce; ++k) {
+        In raw;
+        std::memcpy(&raw, in + k * sizeof raw, sizeof raw);
+        std::int32_t value;
+        if constexpr (kStored == Stored::whole)
+            value = static_cast<std::make_signed_t<In>>(raw);
+        else if constexpr (kStored == Stored::low)
+            value = static_cast<std::int32_t>(static_cast<std::uint32_t>(raw) << c.up);
+        else
+            value = static_cast<std::int32_t>(
+                (static_cast<std::uint32_t>(raw) << c.up & c.mask_in) ^ c.flip_in);
+        constexpr unsigned kBits = kStored == Stored::whole ? 8 * sizeof raw : 32;
+        constexpr float kStep = 1.0F / static_cast<float>(std::uint32_t{1} << (kBits - 1));
+        const float result = static_cast<float>(value) * kStep;
+        std::memcpy(out + k * sizeof result, &result, sizeof result);
+    }
+}
+
+// Makes integers of 16 significant bits from integers that have at most as many.
+template <typename In>
+[[gnu::always_inline]] inline void
+make_16_bits(const Constants& constants, const std::byte* __restrict in, std::byte* __restrict out)
+{
+    // A multiplication shifts a vector of 16-bit values without making them wider first.
+    const auto factor = static_cast<std::uint16_t>(std::uint32_t{1} << constants.up >> 16);
+    const auto mask = static_cast<std::uint16_t>(constants.mask_in >> 16);
+    const auto flip =
+        static_cast<std::uint16_t>(constants.flip_in >> 16 ^ (constants.flip_out & 0xffff));
+    IIO_STREAM_UNROLL
+    for (std::size_t k = 0; k < kValuesAtOnce; ++k) {
+        In raw;
+        std::memcpy(&raw, in + k * sizeof raw, sizeof raw);
+        const auto result = static_cast<std::uint16_t>((std::uint32_t{raw} * factor & mask) ^ flip);
+        std::memcpy(out + k * sizeof result, &result, sizeof result);
+    }
+}
+
+// Converts to integers. `kWhole`: the result is a signed number at bit 0, whose sign may fill the
+// storage.
 template <typename In, typename Out, bool kWhole, bool kAvx2>
 [[gnu::always_inline]] inline void
 change_all(const Constants& constants, const std::byte* __restrict in, std::byte* __restrict out)
 {
     const Constants c = constants;
     const std::int32_t most = INT32_MAX - c.half;
+    IIO_STREAM_UNROLL
     for (std::size_t k = 0; k < kValuesAtOnce; ++k) {
         std::conditional_t<std::is_same_v<In, float>, std::uint32_t, In> raw;
         std::memcpy(&raw, in + k * sizeof raw, sizeof raw);
@@ -79,19 +139,14 @@ change_all(const Constants& constants, const std::byte* __restrict in, std::byte
             value = static_cast<std::uint32_t>(rounded<kAvx2>(std::bit_cast<float>(raw), c.full));
         else
             value = (static_cast<std::uint32_t>(raw) << c.up & c.mask_in) ^ c.flip_in;
-        Out result;
-        if constexpr (std::is_same_v<Out, float>) {
-            result = static_cast<float>(static_cast<std::int32_t>(value)) * 0x1p-31F;
-        } else {
-            if constexpr (!std::is_same_v<In, float>) {
-                const auto number = static_cast<std::int32_t>(value);
-                const std::int32_t rounded = (number < most ? number : most) + c.half;
-                value = static_cast<std::uint32_t>(rounded >> c.down);
-            }
-            if constexpr (!kWhole)
-                value = ((value ^ c.flip_out) & c.mask_out) << c.place;
-            result = static_cast<Out>(value);
+        if constexpr (!std::is_same_v<In, float>) {
+            const auto number = static_cast<std::int32_t>(value);
+            const std::int32_t rounded = (number < most ? number : most) + c.half;
+            value = static_cast<std::uint32_t>(rounded >> c.down);
         }
+        if constexpr (!kWhole)
+            value = ((value ^ c.flip_out) & c.mask_out) << c.place;
+        const auto result = static_cast<Out>(value);
         std::memcpy(out + k * sizeof result, &result, sizeof result);
     }
 }
@@ -102,6 +157,16 @@ struct Plain {
     static void swap(const Constants&, const std::byte* in, std::byte* out) noexcept
     {
         swap_all<T>(in, out);
+    }
+    template <typename In, Stored kStored>
+    static void floats(const Constants& c, const std::byte* in, std::byte* out) noexcept
+    {
+        make_floats<In, kStored>(c, in, out);
+    }
+    template <typename In>
+    static void words(const Constants& c, const std::byte* in, std::byte* out) noexcept
+    {
+        make_16_bits<In>(c, in, out);
     }
     template <typename In, typename Out, bool kWhole>
     static void change(const Constants& c, const std::byte* in, std::byte* out) noexcept
@@ -117,6 +182,18 @@ struct Avx2 {
                                              std::byte* out) noexcept
     {
         swap_all<T>(in, out);
+    }
+    template <typename In, Stored kStored>
+    [[gnu::target("avx2")]] static void floats(const Constants& c, const std::byte* in,
+                                               std::byte* out) noexcept
+    {
+        make_floats<In, kStored>(c, in, out);
+    }
+    template <typename In>
+    [[gnu::target("avx2")]] static void words(const Constants& c, const std::byte* in,
+                                              std::byte* out) noexcept
+    {
+        make_16_bits<In>(c, in, out);
     }
     template <typename In, typename Out, bool kWhole>
     [[gnu::target("avx2")]] static void change(const Constants& c, const std::byte* in,
@@ -157,24 +234,42 @@ Step with_stored_type(const ScanType& type, Use use)
     }
 }
 
+template <typename Steps, typename In>
+Step float_step(const ScanType& from)
+{
+    const bool low = from.number == Number::signed_integer && from.shift == 0;
+    return low && from.bits == from.storage_bits ? &Steps::template floats<In, Stored::whole>
+           : low                                 ? &Steps::template floats<In, Stored::low>
+                                                 : &Steps::template floats<In, Stored::any>;
+}
+
+template <typename Steps, typename In, typename Out>
+Step integer_step(const ScanType& from, const ScanType& to)
+{
+    if constexpr (!std::is_same_v<In, float> && sizeof(In) <= 2 && sizeof(Out) == 2)
+        if (from.bits + from.shift <= 16 && to.bits == 16)
+            return &Steps::template words<In>;
+    return to.number == Number::signed_integer && to.shift == 0
+               ? &Steps::template change<In, Out, true>
+               : &Steps::template change<In, Out, false>;
+}
+
 template <typename Steps>
 Step change_step(const ScanType& from, const ScanType& to)
 {
     constexpr unsigned kExact = 24; // significant bits of a float
     if (from.number == Number::floating && to.bits > kExact)
         return nullptr;
-    const bool whole = to.number == Number::signed_integer && to.shift == 0;
     return with_stored_type(from, [&](auto in) {
         return with_stored_type(to, [&](auto out) -> Step {
             using In = decltype(in);
             using Out = decltype(out);
-            if constexpr (std::is_same_v<In, float> && std::is_same_v<Out, float>)
-                return nullptr;
-            else if constexpr (std::is_same_v<Out, float>)
-                return &Steps::template change<In, Out, true>;
+            if constexpr (!std::is_same_v<Out, float>)
+                return integer_step<Steps, In, Out>(from, to);
+            else if constexpr (!std::is_same_v<In, float>)
+                return float_step<Steps, In>(from);
             else
-                return whole ? &Steps::template change<In, Out, true>
-                             : &Steps::template change<In, Out, false>;
+                return nullptr;
         });
     });
 }
@@ -229,8 +324,7 @@ std::optional<ValueConverter> ValueConverter::create(const ScanType& from, const
 
 void ValueConverter::convert(const std::byte* in, std::byte* out) const noexcept
 {
-    constexpr std::size_t kMostBytes = 4; // of a value
-    std::array<std::byte, kValuesAtOnce * kMostBytes> swapped_in, changed;
+    Piece swapped_in, changed;
     if (change_ == nullptr)
         return swap_in_(constants_, in, out);
     if (swap_in_ != nullptr) {
@@ -243,13 +337,37 @@ void ValueConverter::convert(const std::byte* in, std::byte* out) const noexcept
     swap_out_(constants_, changed.data(), out);
 }
 
-bool has_avx2() noexcept
+void ValueConverter::convert_rows(const std::byte* in, Rows from, std::byte* out, Rows to,
+                                  std::size_t width, std::size_t rows) const noexcept
 {
-#ifdef IIO_STREAM_HAS_AVX2
-    return __builtin_cpu_supports("avx2") != 0;
-#else
-    return false;
-#endif
+    const bool packed_in = from.packed(), packed_out = to.packed();
+    if (packed_in && packed_out) { // rows of one value fill the pieces
+        from.step = from.bytes /= width;
+        to.step = to.bytes /= width;
+        rows *= width;
+        width = 1;
+    }
+    const std::size_t at_once = kValuesAtOnce / width;
+    Piece some, made;
+    while (rows != 0) {
+        const std::size_t count = std::min(at_once, rows);
+        const bool full = count * width == kValuesAtOnce;
+        const std::byte* source = in;
+        if (!full || !packed_in) {
+            move_rows(some.data(), from.bytes, in, from.step, count, from.bytes);
+            if (!full) // the other values are also converted, but ignored
+                std::fill(some.begin() + static_cast<std::ptrdiff_t>(count * from.bytes),
+                          some.end(), std::byte{0});
+            source = some.data();
+        }
+        std::byte* const target = full && packed_out ? out : made.data();
+        convert(source, target);
+        if (target != out)
+            move_rows(out, to.step, made.data(), to.bytes, count, to.bytes);
+        in += count * from.step;
+        out += count * to.step;
+        rows -= count;
+    }
 }
 
 } // namespace iio_stream::detail

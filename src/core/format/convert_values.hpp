@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "core/format/rows.hpp"
 #include "iio_stream/format.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -11,6 +13,9 @@ namespace iio_stream::detail {
 
 /// Values that one step converts. The compilers vectorize loops of this length.
 inline constexpr std::size_t kValuesAtOnce = 512;
+
+/// The values of one step, which have at most 4 bytes each.
+using Piece = std::array<std::byte, kValuesAtOnce * 4>;
 
 /// Converts values of one scan type to another, as a Converter does. Scan types without repeated
 /// values only. Thread: any number of threads can use one object at the same time.
@@ -26,6 +31,10 @@ public:
     /// Converts kValuesAtOnce adjacent values. `in` and `out` need no alignment, and do not
     /// overlap.
     void convert(const std::byte* in, std::byte* out) const noexcept;
+
+    /// Converts rows of `width` values each, at most kValuesAtOnce.
+    void convert_rows(const std::byte* in, Rows from, std::byte* out, Rows to, std::size_t width,
+                      std::size_t rows) const noexcept;
 
     /// How an integer is converted. It goes through a two's complement number with a full scale of
     /// 2^31.
@@ -52,8 +61,5 @@ private:
     Step change_ = nullptr;   ///< null if the types only differ in their byte order
     Step swap_out_ = nullptr; ///< reverses the bytes of the results
 };
-
-/// Whether this machine's processor has AVX2.
-bool has_avx2() noexcept;
 
 } // namespace iio_stream::detail

@@ -13,7 +13,7 @@
 namespace iio_stream {
 
 namespace detail {
-class ValueConverter;
+struct ConversionPlan;
 } // namespace detail
 
 /// How one value is stored in memory. Its text has the syntax of the kernel's scan_elements/*_type
@@ -102,7 +102,7 @@ struct IIO_STREAM_API Format {
 ///
 /// Reader::read() and the option convert= do this for you.
 /// Thread: any number of threads can use one Converter at the same time; its only state is its
-/// formats. convert() does not allocate memory.
+/// formats. The conversions do not allocate memory.
 class IIO_STREAM_API Converter {
 public:
     /// `to` is a SigMF datatype (cf32_le, ci16_le, ci8, rf32_le …) for all channels; "c…" needs
@@ -120,19 +120,20 @@ public:
     /// must have room for as many samples. The buffers must not overlap.
     void convert(std::span<const std::byte> in, std::span<std::byte> out) const noexcept;
 
+    /// Converts as convert() does, and writes the channels to several buffers (deinterleaves them):
+    /// the first of out.size() equal groups of channels goes to out[0], the second to out[1] and so
+    /// on. With I/Q pairs and a buffer for each pair, out[1] gets the second pair of every sample.
+    /// Each buffer gets its values without gaps, wherever to() has them. The number of channels
+    /// must be a multiple of out.size(), and all channels of to() must have the same type.
+    void deinterleave(std::span<const std::byte> in,
+                      std::span<std::byte* const> out) const noexcept;
+    /// Does the reverse of deinterleave(): fills all samples of `out` from several buffers, of
+    /// which each has one group of channels. All channels of from() must have the same type.
+    void interleave(std::span<const std::byte* const> in, std::span<std::byte> out) const noexcept;
+
 private:
-    using Kernel = void (*)(const Converter&, const std::byte*, std::byte*, std::size_t samples);
-
-    static void general(const Converter&, const std::byte*, std::byte*, std::size_t) noexcept;
-    static void adjacent(const Converter&, const std::byte*, std::byte*, std::size_t) noexcept;
-    static void apart(const Converter&, const std::byte*, std::byte*, std::size_t) noexcept;
-    static void copy(const Converter&, const std::byte*, std::byte*, std::size_t) noexcept;
-    static void copy_channels(const Converter&, const std::byte*, std::byte*, std::size_t) noexcept;
-    void choose();
-
     Format from_, to_;
-    std::shared_ptr<const detail::ValueConverter> values_; ///< of adjacent() and apart()
-    Kernel kernel_;
+    std::shared_ptr<const detail::ConversionPlan> plan_;
 };
 
 } // namespace iio_stream

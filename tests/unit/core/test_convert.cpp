@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <gtest/gtest.h>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <span>
@@ -254,6 +256,103 @@ TEST(Convert, Avx2GivesTheSameValuesAsAnyProcessor)
             }
         }
     EXPECT_GT(pairs, 100U);
+}
+
+const std::vector<const char*> kFloats{"le:f32/32>>0", "be:f32/32>>0", "le:f64/64>>0",
+                                       "be:f64/64>>0"};
+
+// Random bits. If they are floats, every second one is within twice the full scale.
+std::vector<std::byte> any_values(const ScanType& type, std::size_t count, unsigned seed)
+{
+    std::mt19937 random(seed);
+    std::vector<std::byte> bytes(count * type.bytes());
+    for (std::byte& byte : bytes)
+        byte = static_cast<std::byte>(random());
+    if (type.number != ScanType::Number::floating)
+        return bytes;
+    for (std::size_t i = 0; i < count; i += 2) {
+        std::byte& exponent = bytes[i * type.bytes() + (type.big_endian ? 0 : type.bytes() - 1)];
+        exponent = (exponent & std::byte{0x80}) | std::byte{0x3f};
+    }
+    return bytes;
+}
+
+// The reference needs numbers of 64 bits, which armhf does not have.
+bool is_exact(const ScanType& type)
+{
+    return std::numeric_limits<long double>::digits >= 64 || type.bits <= 53 ||
+           type.number == ScanType::Number::floating;
+}
+
+using Conversion = std::function<void(const std::byte*, std::byte*, std::size_t)>;
+
+// Converts every number of values from 0 to `longest`, at odd addresses.
+void expect_conversion(const ScanType& from, const ScanType& to, std::size_t longest,
+                       const Conversion& convert)
+{
+    const std::vector<std::byte> values = any_values(from, longest, 11);
+    std::vector<std::byte> in(1 + values.size()), whole(1 + longest * to.bytes());
+    std::ranges::copy(values, in.begin() + 1);
+    convert(&in[1], &whole[1], longest);
+    for (std::size_t n = 0; n < longest; ++n)
+        ASSERT_TRUE(is_converted(from, &in[1 + n * from.bytes()], to, &whole[1 + n * to.bytes()]))
+            << from.text() << " to " << to.text() << ", value " << n;
+    for (std::size_t count = 0; count <= longest; ++count) {
+        std::vector<std::byte> out(1 + count * to.bytes() + 1, std::byte{0x5a});
+        convert(in.data() + 1, out.data() + 1, count);
+        ASSERT_TRUE(std::equal(out.begin() + 1, out.end() - 1, whole.begin() + 1))
+            << from.text() << " to " << to.text() << ", " << count;
+        ASSERT_TRUE(out.front() == std::byte{0x5a} && out.back() == std::byte{0x5a});
+    }
+}
+
+TEST(Convert, EveryPairOfTypesIsConvertedAsDefinedAtEveryLengthByEveryKernel)
+{
+    std::vector<const char*> types = kIntegers;
+    types.insert(types.end(), kFloats.begin(), kFloats.end());
+    for (const char* one : types)
+        for (const char* other : types) {
+            const ScanType from = ScanType::parse(one), to = ScanType::parse(other);
+            if (from == to)
+                continue;
+            bool any = false;
+            for (const bool avx2 : {false, detail::has_avx2()})
+                if (const auto kernel = detail::ValueConverter::create(from, to, avx2)) {
+                    any = true;
+                    expect_conversion(from, to, 300, [&](const auto* in, auto* out, auto count) {
+                        kernel->convert_rows(in, {from.bytes(), from.bytes()}, out,
+                                             {to.bytes(), to.bytes()}, 1, count);
+                    });
+                }
+            if (any || !is_exact(from) || !is_exact(to))
+                continue;
+            const Converter converter(Format::parse(one), Format::parse(other));
+            expect_conversion(from, to, 30, [&](const auto* in, auto* out, auto count) {
+                converter.convert({in, count * from.bytes()}, {out, count * to.bytes()});
+            });
+        }
+}
+
+TEST(Convert, AValueIsTakenFromAndPutIntoAnyPlaceOfALargerSample)
+{
+    const ScanType from = ScanType::parse("le:s12/16>>4"), to = ScanType::parse("le:f32/32>>0");
+    const std::size_t samples = 301;
+    const std::vector<std::byte> in = any_values(from, 16 * samples, 3);
+    for (const bool avx2 : {false, detail::has_avx2()})
+        for (const std::size_t width : {1U, 2U, 3U, 4U, 8U}) { // of 16 values in 32 bytes
+            const auto kernel = detail::ValueConverter::create(from, to, avx2);
+            std::vector<std::byte> out(samples * 64, std::byte{0x5a});
+            kernel->convert_rows(&in[4], {32, width * 2}, &out[8], {64, width * 4}, width, samples);
+            for (std::size_t n = 0; n < samples; ++n)
+                for (std::size_t at = 0; at < 16; ++at) {
+                    const std::byte* const made = &out[n * 64 + at * 4];
+                    if (at >= 2 && at < 2 + width)
+                        ASSERT_TRUE(is_converted(from, &in[n * 32 + at * 2], to, made));
+                    else
+                        ASSERT_TRUE(std::all_of(made, made + 4,
+                                                [](auto b) { return b == std::byte{0x5a}; }));
+                }
+        }
 }
 
 TEST(Convert, EveryLengthAtEveryAlignmentIsConvertedCompletely)
