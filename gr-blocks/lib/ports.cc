@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <span>
 
 namespace gr {
 namespace iio_stream {
@@ -26,12 +25,13 @@ const std::array<port_type, 4> types{ { { "fc32", "cf32_le", true, 8 },
                                         { "f32", "rf32_le", false, 4 },
                                         { "s16", "ri16_le", false, 2 } } };
 
-// Returns the format of some channels within the samples of `whole`.
-ios::Format part_of(const ios::Format& whole, const std::vector<ios::Channel>& channels)
+// Returns the format of the channels that belong to ports, within the samples of the stream.
+ios::Format without_counters(ios::Format format)
 {
-    ios::Format part = whole;
-    part.channels = channels;
-    return part;
+    std::erase_if(format.channels, [](const ios::Channel& channel) {
+        return channel.component == ios::Component::counter;
+    });
+    return format;
 }
 
 // Returns whether two channels are an I/Q pair, or come from a list of scan types, which does not
@@ -54,6 +54,42 @@ bool is_plain(const ios::Format& format)
            format.sample_bytes == 2 * format.channels.size();
 }
 
+// Returns the names of each port's channels. Throws a usage Error if they cannot form ports.
+std::vector<std::string> channels_of_ports(const ios::Format& stream, const port_type& type)
+{
+    const std::vector<ios::Channel> channels = without_counters(stream).channels;
+    const std::string what = "type " + std::string(type.name) + ": the " +
+                             std::to_string(channels.size()) + " channels of " + stream.name() +
+                             " are not I/Q pairs";
+    if (channels.empty() || channels.size() % type.channels() != 0)
+        ios::fail_usage(what,
+                        "f32 and s16 have a port for each channel; select channels with channels=");
+    std::vector<std::string> ports;
+    for (size_t first = 0; first < channels.size(); first += type.channels()) {
+        if (type.complex && !is_pair(channels[first], channels[first + 1]))
+            ios::fail_usage(
+                what,
+                "f32 and s16 have a port for each channel; iq=on makes pairs of a device's "
+                "channels");
+        std::string& names = ports.emplace_back(channels[first].id);
+        for (size_t i = 1; i < type.channels(); ++i)
+            names += "," + channels[first + i].id;
+    }
+    return ports;
+}
+
+ios::Converter
+make_converter(const ios::Format& stream, const port_type& type, ports::direction way)
+{
+    const ios::Format inside = without_counters(stream);
+    ios::Format items = ios::Format::parse(type.format, std::to_string(type.channels()));
+    const ios::Channel value = items.channels[0];
+    items.channels.resize(inside.channels.size(), value);
+    items.lay_out();
+    return way == ports::direction::out_of_blocks ? ios::Converter(inside, items)
+                                                  : ios::Converter(items, inside);
+}
+
 } // namespace
 
 const port_type& port_type::of(const std::string& name)
@@ -68,58 +104,29 @@ const port_type& port_type::of(const std::string& name)
 }
 
 ports::ports(const ios::Format& stream, const port_type& type, direction way)
-    : d_item_bytes(type.bytes), d_sample_bytes(stream.sample_bytes)
+    : d_channels(channels_of_ports(stream, type)),
+      d_converter(make_converter(stream, type, way)),
+      d_sample_bytes(stream.sample_bytes),
+      d_plain(way == direction::out_of_blocks &&
+              type.bytes == type.channels() * sizeof(float) && count() == 1 &&
+              is_plain(stream) && type.channels() == stream.channels.size())
 {
-    std::vector<ios::Channel> left;
-    for (const ios::Channel& channel : stream.channels)
-        if (channel.component != ios::Component::counter)
-            left.push_back(channel);
-    const std::string what = "type " + std::string(type.name) + ": the " +
-                             std::to_string(left.size()) + " channels of " + stream.name() +
-                             " are not I/Q pairs";
-    if (left.empty() || left.size() % type.channels() != 0)
-        ios::fail_usage(what,
-                        "f32 and s16 have a port for each channel; select channels with channels=");
-    for (size_t first = 0; first < left.size(); first += type.channels()) {
-        if (type.complex && !is_pair(left[first], left[first + 1]))
-            ios::fail_usage(
-                what,
-                "f32 and s16 have a port for each channel; iq=on makes pairs of a device's "
-                "channels");
-        const auto begin = left.begin() + static_cast<std::ptrdiff_t>(first);
-        const auto end = begin + static_cast<std::ptrdiff_t>(type.channels());
-        std::string& names = d_channels.emplace_back(begin->id);
-        for (auto next = begin + 1; next != end; ++next)
-            names += "," + next->id;
-        const ios::Format inside = part_of(stream, { begin, end });
-        const ios::Format item = ios::Format::parse(type.format, std::to_string(type.channels()));
-        if (way == direction::out_of_blocks)
-            d_converters.emplace_back(inside, item);
-        else
-            d_converters.emplace_back(item, inside);
-    }
-    const bool floats = type.bytes == type.channels() * sizeof(float);
-    d_plain = way == direction::out_of_blocks && floats && count() == 1 && is_plain(stream) &&
-              left.size() == stream.channels.size();
 }
 
-void ports::take(size_t port, const std::byte* block, void* items, size_t samples) const
+void ports::take(const std::byte* block, std::span<std::byte* const> items, size_t samples) const
 {
-    // VOLK is optimized for the CPU: with AVX2, it needs a quarter of the library's instructions.
+    // VOLK has kernels for more processors than the library, such as NEON on 32-bit ARM.
     if (d_plain)
-        return volk_16i_s32f_convert_32f(static_cast<float*>(items),
+        return volk_16i_s32f_convert_32f(reinterpret_cast<float*>(items[0]),
                                          reinterpret_cast<const int16_t*>(block),
                                          32768.0F,
                                          static_cast<unsigned>(samples * d_sample_bytes / 2));
-    d_converters[port].convert(std::span(block, samples * d_sample_bytes),
-                               std::span(static_cast<std::byte*>(items), samples * d_item_bytes));
+    d_converter.deinterleave(std::span(block, samples * d_sample_bytes), items);
 }
 
-void ports::put(size_t port, const void* items, std::byte* block, size_t samples) const
+void ports::put(std::span<const std::byte* const> items, std::byte* block, size_t samples) const
 {
-    d_converters[port].convert(
-        std::span(static_cast<const std::byte*>(items), samples * d_item_bytes),
-        std::span(block, samples * d_sample_bytes));
+    d_converter.interleave(items, std::span(block, samples * d_sample_bytes));
 }
 
 } // namespace iio_stream

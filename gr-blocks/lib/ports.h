@@ -5,6 +5,7 @@
 #include <iio_stream/format.hpp>
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,21 +37,21 @@ public:
     //! Throws a usage Error if the channels cannot form ports of that type.
     ports(const ::iio_stream::Format& stream, const port_type& type, direction way);
 
-    size_t count() const { return d_converters.size(); }
+    size_t count() const { return d_channels.size(); }
     size_t sample_bytes() const { return d_sample_bytes; }
     //! The names of each port's channels, separated by commas.
     const std::vector<std::string>& channels() const { return d_channels; }
 
-    //! Converts samples of a block to items of one port.
-    void take(size_t port, const std::byte* block, void* items, size_t samples) const;
-    //! Converts items of one port to samples of a block.
-    void put(size_t port, const void* items, std::byte* block, size_t samples) const;
+    //! Converts samples of a block to items of all ports; each has an element of \p items.
+    void take(const std::byte* block, std::span<std::byte* const> items, size_t samples) const;
+    //! Converts items of all ports to samples of a block.
+    void put(std::span<const std::byte* const> items, std::byte* block, size_t samples) const;
 
 private:
-    size_t d_item_bytes, d_sample_bytes;
-    bool d_plain = false; //!< only full 16-bit integers, converted to floats of one port
-    std::vector<::iio_stream::Converter> d_converters;
     std::vector<std::string> d_channels;
+    ::iio_stream::Converter d_converter; //!< of all channels
+    size_t d_sample_bytes;
+    bool d_plain; //!< only full 16-bit integers, converted to floats of one port
 };
 
 } // namespace iio_stream

@@ -63,7 +63,8 @@ sink_impl::sink_impl(const sink_settings& settings)
       d_writer(open_writer(settings, d_type)),
       d_format(d_writer.format().name()),
       d_ports(d_writer.format(), d_type, ports::direction::into_blocks),
-      d_control(*this, settings.endpoint, settings.stats_interval)
+      d_control(*this, settings.endpoint, settings.stats_interval),
+      d_places(d_ports.count())
 {
     d_control.set_channels(d_ports.channels());
     if (d_ports.count() != settings.ports)
@@ -140,13 +141,12 @@ size_t sink_impl::consume(size_t items, gr_vector_const_void_star& in)
             d_ends.erase(d_ends.begin()); // another tag has contradicted this length
         if (!d_ends.empty())
             few = std::min<uint64_t>(few, d_ends.front() - next);
-        for (size_t port = 0; port < d_ports.count(); ++port) {
-            const auto* from = static_cast<const std::byte*>(in[port]);
-            d_ports.put(port,
-                        from + used * d_settings.vlen * d_type.bytes,
-                        d_block->data->bytes().data() + d_block->bytes,
-                        few * d_settings.vlen);
-        }
+        for (size_t port = 0; port < d_ports.count(); ++port)
+            d_places[port] =
+                static_cast<const std::byte*>(in[port]) + used * d_settings.vlen * d_type.bytes;
+        d_ports.put(d_places,
+                    d_block->data->bytes().data() + d_block->bytes,
+                    few * d_settings.vlen);
         d_block->bytes += few * item;
         used += few;
         if (!d_ends.empty() && d_ends.front() == nitems_read(0) + used)

@@ -80,6 +80,7 @@ private:
     const ports d_ports;
     control d_control;
 
+    std::vector<const std::byte*> d_places; //!< the next items of each port
     std::optional<block> d_block;
     std::vector<uint64_t> d_ends; //!< items after which a burst or packet ends
     uint64_t d_underflows = 0;    //!< number of underflows that were reported

@@ -75,7 +75,8 @@ source_impl::source_impl(const source_settings& settings)
       d_control(*this, settings.endpoint, settings.stats_interval),
       d_id(pmt::mp(alias())),
       d_rate(rate_of(d_reader)),
-      d_begun(d_ports.count(), std::vector<std::byte>(d_type.bytes * settings.vlen))
+      d_begun(d_ports.count(), std::vector<std::byte>(d_type.bytes * settings.vlen)),
+      d_places(d_ports.count())
 {
     const auto count = static_cast<int>(d_ports.count());
     const size_t item_bytes = d_type.bytes * settings.vlen;

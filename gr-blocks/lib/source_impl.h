@@ -80,7 +80,7 @@ private:
     void handle_event();
     size_t write(gr_vector_void_star& out, size_t room);
     size_t write_items(gr_vector_void_star& out, size_t room, uint64_t samples);
-    void copy(size_t port, void* to, uint64_t samples) const;
+    void copy_to_places(uint64_t samples) const;
     void advance(uint64_t samples);
     uint64_t until_gap() const;
 
@@ -110,6 +110,7 @@ private:
     uint64_t d_made = 0;            //!< items made by this call of work()
     size_t d_part = 0;              //!< samples in the incomplete item
     std::vector<std::vector<std::byte>> d_begun; //!< the incomplete item, for each port
+    std::vector<std::byte*> d_places; //!< where the next samples go, for each port
     bool d_untold = true;   //!< rx_time and the like are due on the next sample
     bool d_unpacked = true; //!< a packet begins with the next sample
     bool d_running = false;

@@ -131,14 +131,16 @@ size_t source_impl::write_items(gr_vector_void_star& out, size_t room, uint64_t 
     if (d_part == 0 && samples >= vlen) {
         const size_t items = std::min<uint64_t>(room, samples / vlen);
         for (size_t port = 0; port < d_ports.count(); ++port)
-            copy(port, place(port), items * vlen);
+            d_places[port] = place(port);
+        copy_to_places(items * vlen);
         advance(items * vlen);
         return items;
     }
     // The item extends over several blocks, or contains a gap.
     const auto few = static_cast<size_t>(std::min<uint64_t>(vlen - d_part, samples));
     for (size_t port = 0; port < d_ports.count(); ++port)
-        copy(port, d_begun[port].data() + d_part * d_type.bytes, few);
+        d_places[port] = d_begun[port].data() + d_part * d_type.bytes;
+    copy_to_places(few);
     d_part += few;
     advance(few);
     if (d_part < vlen)
@@ -149,15 +151,16 @@ size_t source_impl::write_items(gr_vector_void_star& out, size_t room, uint64_t 
     return 1;
 }
 
-void source_impl::copy(size_t port, void* to, uint64_t samples) const
+void source_impl::copy_to_places(uint64_t samples) const
 {
     if (d_zeros != 0) {
-        std::memset(to, 0, samples * d_type.bytes);
+        for (std::byte* place : d_places)
+            std::memset(place, 0, samples * d_type.bytes);
         return;
     }
     const size_t sample = d_ports.sample_bytes();
     const auto bytes = d_block->data.bytes();
-    d_ports.take(port, bytes.data() + bytes.size() - (d_block->end - d_next) * sample, to, samples);
+    d_ports.take(bytes.data() + bytes.size() - (d_block->end - d_next) * sample, d_places, samples);
 }
 
 void source_impl::advance(uint64_t samples)
