@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "fuzz/files.hpp"
+#include "fuzz/samples.hpp"
 #include "fuzz/text.hpp"
 #include "fuzz/usb.hpp"
 
@@ -11,6 +12,7 @@ std::span<const Target> targets()
                                           {"endpoint", &endpoint},
                                           {"scan-type", &scan_type},
                                           {"units", &units},
+                                          {"conversion", &conversion},
                                           {"serve-request", &serve_request},
                                           {"store-answer", &store_answer},
                                           {"archive-index", &archive_index},
