@@ -26,8 +26,8 @@ find_package(CLI11 QUIET)
 need(CLI11_FOUND libcli11-dev)
 need_module(LIBURING liburing-dev "" IMPORTED_TARGET liburing)
 
-# The optional parts, which a single static file does not contain. libiio, libzmq and libcurl are
-# loaded when they are needed.
+# The optional parts, which a single static file does not contain. libiio, libzmq, libcrypto and
+# libcurl are loaded when they are needed.
 option(WITH_LIBIIO "iio: devices of other machines (uri=), by libiio" ${parts})
 option(WITH_USB "usb: endpoints, the host's end of the cable, by libusb" ${parts})
 option(WITH_ZMQ "zmq: endpoints, by ZeroMQ" ${parts})
@@ -41,10 +41,9 @@ endif()
 if(WITH_ZMQ)
     need_module(LIBZMQ libzmq3-dev WITH_ZMQ libzmq) # needs only its header: src/zmq/libzmq.cpp loads the library
 endif()
-if(WITH_OPENSSL)
+if(WITH_OPENSSL) # needs only its headers: src/file/sha512/libcrypto.cpp loads the library
     find_package(OpenSSL QUIET COMPONENTS Crypto)
     need(OPENSSL_FOUND libssl-dev WITH_OPENSSL)
-    list(APPEND part_libraries OpenSSL::Crypto)
 else()
     need_module(LIBMD libmd-dev "" IMPORTED_TARGET libmd)
     list(APPEND part_libraries PkgConfig::LIBMD)

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "archive/s3/digest.hpp"
 
+#include "file/sha512/libcrypto.hpp"
 #include "iio_stream/error.hpp"
 
 #include <cerrno>
-#include <openssl/evp.h>
 #include <type_traits>
 
 namespace iio_stream::archive {
 
 namespace {
+
+using file::Libcrypto;
+using file::libcrypto;
 
 void require(bool done)
 {
@@ -22,7 +25,8 @@ template <typename Digest>
 Digest digest_of(const EVP_MD* kind, std::span<const std::byte> bytes)
 {
     Digest digest;
-    require(::EVP_Digest(bytes.data(), bytes.size(), digest.data(), nullptr, kind, nullptr) == 1);
+    require(libcrypto().digest(bytes.data(), bytes.size(), digest.data(), nullptr, kind, nullptr) ==
+            1);
     return digest;
 }
 
@@ -30,30 +34,30 @@ Digest digest_of(const EVP_MD* kind, std::span<const std::byte> bytes)
 
 Md5 md5_of(std::span<const std::byte> bytes)
 {
-    return digest_of<Md5>(::EVP_md5(), bytes);
+    return digest_of<Md5>(libcrypto().md5(), bytes);
 }
 
 Sha256 sha256_of(std::span<const std::byte> bytes)
 {
-    return digest_of<Sha256>(::EVP_sha256(), bytes);
+    return digest_of<Sha256>(libcrypto().sha256(), bytes);
 }
 
 std::string base64(std::span<const unsigned char> bytes)
 {
     std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0'); // EVP_EncodeBlock() adds a 0
-    const int length = ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
-                                         bytes.data(), static_cast<int>(bytes.size()));
+    const int length = libcrypto().encode_base64(reinterpret_cast<unsigned char*>(text.data()),
+                                                 bytes.data(), static_cast<int>(bytes.size()));
     text.resize(static_cast<std::size_t>(length));
     return text;
 }
 
 template <typename Digest>
 struct DigestSum<Digest>::State {
-    const EVP_MD* kind = std::is_same_v<Digest, Md5> ? ::EVP_md5() : ::EVP_sha256();
-    std::unique_ptr<EVP_MD_CTX, decltype(&::EVP_MD_CTX_free)> context{::EVP_MD_CTX_new(),
-                                                                      &::EVP_MD_CTX_free};
+    const Libcrypto& crypto = libcrypto();
+    const EVP_MD* kind = std::is_same_v<Digest, Md5> ? crypto.md5() : crypto.sha256();
+    Libcrypto::Context context = crypto.context();
 
-    void begin() { require(context && ::EVP_DigestInit_ex(context.get(), kind, nullptr) == 1); }
+    void begin() { require(context && crypto.begin(context.get(), kind, nullptr) == 1); }
 };
 
 template <typename Digest>
@@ -68,14 +72,14 @@ DigestSum<Digest>::~DigestSum() = default;
 template <typename Digest>
 void DigestSum<Digest>::add(std::span<const std::byte> bytes)
 {
-    require(::EVP_DigestUpdate(state_->context.get(), bytes.data(), bytes.size()) == 1);
+    require(state_->crypto.add(state_->context.get(), bytes.data(), bytes.size()) == 1);
 }
 
 template <typename Digest>
 Digest DigestSum<Digest>::finish()
 {
     Digest digest;
-    require(::EVP_DigestFinal_ex(state_->context.get(), digest.data(), nullptr) == 1);
+    require(state_->crypto.finish(state_->context.get(), digest.data(), nullptr) == 1);
     state_->begin();
     return digest;
 }

@@ -1,55 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "archive/s3/libraries.hpp"
 
-#include "iio_stream/error.hpp"
+#include "core/base/library.hpp"
 
-#include <cerrno>
-#include <dlfcn.h>
 #include <string>
 
 namespace iio_stream::archive {
 
 namespace {
 
-class Library {
-public:
-    Library(const char* name, const char* other_name, const char* package)
-        : name_(name),
-          hint_(std::string("sudo apt install ") + package),
-          handle_(::dlopen(name, RTLD_NOW | RTLD_LOCAL))
-    {
-        const char* why = handle_ == nullptr ? ::dlerror() : nullptr;
-        const std::string text = why == nullptr ? "" : why;
-        if (handle_ == nullptr && other_name != nullptr)
-            handle_ = ::dlopen(other_name, RTLD_NOW | RTLD_LOCAL);
-        if (handle_ == nullptr)
-            fail(text);
-    }
-
-    template <typename Function>
-    void find(const char* name, Function& function) const
-    {
-        function = reinterpret_cast<Function>(::dlsym(handle_, name));
-        if (function == nullptr)
-            fail(std::string("it has no ") + name);
-    }
-
-    [[noreturn]] void fail(const std::string& detail) const
-    {
-        throw Error(Fault::other, ENOSYS, "load", name_, detail, hint_);
-    }
-
-private:
-    const char* name_;
-    std::string hint_;
-    void* handle_; ///< never closed, because the library keeps state
-};
-
 Curl load_curl()
 {
     constexpr unsigned kOldest =
         0x075700; // 7.87 signs the payload hash that a request header states
-    const Library library("libcurl.so.4", "libcurl-gnutls.so.4", "libcurl4");
+    const detail::Library library("libcurl.so.4", "libcurl-gnutls.so.4", "libcurl4");
     Curl made{};
     decltype(&::curl_global_init) global_init = nullptr;
     decltype(&::curl_version_info) version_info = nullptr;
@@ -74,7 +38,7 @@ Curl load_curl()
 
 Expat load_expat()
 {
-    const Library library("libexpat.so.1", nullptr, "libexpat1");
+    const detail::Library library("libexpat.so.1", nullptr, "libexpat1");
     Expat made{};
     library.find("XML_ParserCreate", made.create);
     library.find("XML_SetUserData", made.set_user_data);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "core/base/text.hpp"
+#include "file/sha512/libcrypto.hpp"
 #include "file/sha512/sha512.hpp"
 #include "iio_stream/error.hpp"
 
 #include <array>
 #include <cerrno>
-#include <openssl/evp.h>
 
 namespace iio_stream::file {
 
@@ -20,28 +20,29 @@ void require(bool done)
 } // namespace
 
 struct Sha512::State {
-    std::unique_ptr<EVP_MD_CTX, decltype(&::EVP_MD_CTX_free)> context{::EVP_MD_CTX_new(),
-                                                                      &::EVP_MD_CTX_free};
+    const Libcrypto& crypto = libcrypto();
+    Libcrypto::Context context = crypto.context();
 };
 
 Sha512::Sha512() : state_(std::make_unique<State>())
 {
+    const Libcrypto& crypto = state_->crypto;
     EVP_MD_CTX* context = state_->context.get();
-    require(context != nullptr && ::EVP_DigestInit_ex(context, ::EVP_sha512(), nullptr) == 1);
+    require(context != nullptr && crypto.begin(context, crypto.sha512(), nullptr) == 1);
 }
 
 Sha512::~Sha512() = default;
 
 void Sha512::add(std::span<const std::byte> bytes)
 {
-    require(::EVP_DigestUpdate(state_->context.get(), bytes.data(), bytes.size()) == 1);
+    require(state_->crypto.add(state_->context.get(), bytes.data(), bytes.size()) == 1);
 }
 
 std::string Sha512::finish()
 {
     std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
     unsigned length = 0;
-    require(::EVP_DigestFinal_ex(state_->context.get(), digest.data(), &length) == 1);
+    require(state_->crypto.finish(state_->context.get(), digest.data(), &length) == 1);
     return detail::hex_digits(std::span(digest).first(length));
 }
 

@@ -30,6 +30,8 @@ SigmfSettings SigmfSettings::from(Options& options, const std::string& path, boo
     s.overwrite = overwrite;
     const std::string hash = options.take_or_standard(kSigmfOptions["hash"]);
     s.hash = hash == "end" ? HashAt::end : HashAt::off;
+    if (s.hash == HashAt::end)
+        (void)Sha512(); // if libcrypto is missing, this fails before the recording, not after it
     if (options.take_switch_or_standard(kSigmfOptions["hostname"]))
         s.hostname = sys::host_name();
     const auto take_text = [&](const Option& option, const char* key) {

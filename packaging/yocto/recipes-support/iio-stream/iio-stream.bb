@@ -20,7 +20,7 @@ DEPENDS += "${@bb.utils.contains('PACKAGECONFIG', 'openssl', '', 'libmd', d)}"
 PACKAGECONFIG ??= "usb openssl"
 PACKAGECONFIG[usb] = "-DWITH_USB=ON,-DWITH_USB=OFF,libusb1"
 PACKAGECONFIG[zmq] = "-DWITH_ZMQ=ON,-DWITH_ZMQ=OFF,zeromq,zeromq"
-PACKAGECONFIG[openssl] = "-DWITH_OPENSSL=ON,-DWITH_OPENSSL=OFF,openssl"
+PACKAGECONFIG[openssl] = "-DWITH_OPENSSL=ON,-DWITH_OPENSSL=OFF,openssl,libcrypto"
 PACKAGECONFIG[curl] = "-DWITH_CURL=ON,-DWITH_CURL=OFF,curl expat openssl,curl expat"
 PACKAGECONFIG[libiio] = "-DWITH_LIBIIO=ON,-DWITH_LIBIIO=OFF,,libiio"
 
