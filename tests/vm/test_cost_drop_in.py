@@ -11,7 +11,7 @@ from conftest import ADC
 RUN = ["iio-stream", "run", "--"]
 SAMPLE = 8
 GIB = 1 << 30
-MOST_FOR_A_START = 30  # M instructions
+MOST_FOR_A_START = 22  # M instructions
 
 
 READ = f"""
