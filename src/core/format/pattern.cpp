@@ -105,8 +105,10 @@ void fill_ramp(std::span<std::byte> out, std::uint64_t position) noexcept
 void Generator::fill_stamp(std::span<std::byte> out, std::uint64_t position) const noexcept
 {
     std::uint64_t next = (position + kStampBytes - 1) / kStampBytes * kStampBytes;
-    for (; next + 8 <= position + out.size(); next += kStampBytes)
-        fill_ramp(out.subspan(static_cast<std::size_t>(next - position), 8), next);
+    for (; next + 8 <= position + out.size(); next += kStampBytes) {
+        const std::uint64_t word = next / 8;
+        std::memcpy(out.data() + (next - position), &word, 8);
+    }
 }
 
 void Generator::fill_lanes(std::span<std::byte> out, std::uint64_t sample) const noexcept
