@@ -6,6 +6,7 @@
 #include "serve/wire.hpp"
 #include "sys/event.hpp"
 #include "sys/machine.hpp"
+#include "sys/named_thread.hpp"
 #include "sys/network/tcp.hpp"
 #include "sys/stream_file.hpp"
 
@@ -93,6 +94,7 @@ struct Server::Impl {
 
 void Server::Impl::serve(Connection& connection, sys::UniqueFd fd) noexcept
 {
+    const sys::NamedThread name("iios-client");
     sys::block_write_signals();
     try {
         serve::Wire wire(std::move(fd), stop.fd(), in_place);
