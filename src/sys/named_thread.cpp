@@ -2,8 +2,10 @@
 #include "sys/named_thread.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <mutex>
+#include <new>
 #include <pthread.h>
 
 namespace iio_stream::sys {
@@ -26,10 +28,12 @@ Threads& make_threads()
                          threads().first = nullptr;
                          threads().mutex.unlock();
                      });
-    return *new Threads;
+    alignas(Threads) static std::byte memory[sizeof(Threads)];
+    return *new (memory) Threads;
 }
 
-// It is never destroyed, because detached threads can end while the process exits.
+// It is never destroyed, because detached threads can end while the process exits. It needs no
+// memory of the heap, so a thread can always be named.
 Threads& threads()
 {
     static Threads& all = make_threads();

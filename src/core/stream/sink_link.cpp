@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <poll.h>
 #include <utility>
 
@@ -215,7 +216,10 @@ void SinkLink::start_thread()
     state_->set_threaded(true);
     thread_ = std::thread([state = state_] {
         // "iios-file" for file:PATH; two sinks of one scheme share the name and are added up.
-        const sys::NamedThread name("iios-" + state->uri.substr(0, state->uri.find(':')));
+        char text[16];
+        const auto scheme = static_cast<int>(state->uri.find(':'));
+        std::snprintf(text, sizeof text, "iios-%.*s", scheme, state->uri.c_str());
+        const sys::NamedThread name(text);
         state->run();
     });
 }
