@@ -69,6 +69,8 @@ BlockNeeds IioSource::needs() const
 {
     BlockNeeds needs;
     needs.align = dir_.alignment();
+    if (dma_)
+        needs.extra_seconds = kExtraSeconds;
     if (has_blocks_ && (path_ == Path::automatic || path_ == Path::mmap)) {
         needs.max_bytes = sys::kMaxIioBlockBytes;
         needs.own = Memory{.kind = MemoryKind::kernel, .heap = {}, .fds = {}};

@@ -30,6 +30,14 @@ def test_channels_selects_the_channels_of_a_reader(tmp_path):
         assert b"".join(block.array.tobytes() for block in rx) == bytes(range(1, 240, 2))
 
 
+def test_a_short_stream_has_few_blocks_which_can_all_be_kept():
+    with ios.source("sim:", pattern="ramp", rate=0, samples=1000) as rx:
+        kept = list(rx)
+        summary = rx.close()
+        assert b"".join(block.array.tobytes() for block in kept) == ramp(0, 4000)
+        assert (summary.words["block_bytes"], summary.words["block_count"]) == (4096, 4)
+
+
 def test_a_block_has_sequence_index_state_and_time():
     before = time.monotonic_ns()
     with ios.source("sim:", rate="1M", samples=40_000, block_size=40_000) as rx:

@@ -52,7 +52,7 @@ Engine::Engine(const PipelineConfig& config, std::unique_ptr<Source> source,
     // Samples that are repeated need large blocks, not a low latency.
     if (paced.sample_rate <= 0 && !repeats())
         paced.sample_rate = pace();
-    sizing_ = size_blocks(config_, paced, source_->needs());
+    sizing_ = size_blocks(config_, paced, source_->needs(), wanted_bytes());
     const std::size_t sample = paced.sample_bytes;
     if (config_.bytes % sample != 0)
         fail_usage("--bytes " + std::to_string(config_.bytes) +
@@ -359,6 +359,18 @@ bool Engine::prepare_source(std::string& why)
     } catch (...) {
         throw current_error(source_->fault());
     }
+}
+
+// Returns the number of bytes after which --samples or --bytes ends the stream; kUnknown if neither
+// does. With cyclic=on, they set how much is repeated.
+std::uint64_t Engine::wanted_bytes() const noexcept
+{
+    if (repeats())
+        return kUnknown;
+    const std::uint64_t sample = source_->format().sample_bytes;
+    const std::uint64_t bytes = config_.bytes != 0 ? config_.bytes : kUnknown;
+    const bool by_samples = config_.samples != 0 && config_.samples <= kUnknown / sample;
+    return by_samples ? std::min(bytes, config_.samples * sample) : bytes;
 }
 
 // Returns the expected length of the stream in bytes; 0 if it is unknown.

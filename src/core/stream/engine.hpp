@@ -70,6 +70,7 @@ private:
     void enter(StreamState next) noexcept;
     bool allocate(const Plan& plan, std::vector<MemoryChoice>& choices);
     bool prepare_source(std::string& why);
+    std::uint64_t wanted_bytes() const noexcept;
     std::uint64_t expected_bytes() const;
     double pace() const noexcept;
     void start_last_sinks();

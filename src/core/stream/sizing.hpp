@@ -16,7 +16,9 @@ struct Sizing {
 /// block holds about 10 ms (64 KiB to 4 MiB), and the blocks together hold 250 ms (8 to 64 blocks).
 /// `format` has the rate at which the stream runs. If 64 KiB would take longer than 250 ms to fill,
 /// blocks hold 250 ms of samples instead, so that a stop or a --duration is not off by many
-/// seconds.
-Sizing size_blocks(const PipelineConfig& config, const Format& format, const BlockNeeds& needs);
+/// seconds. A stream that ends after `wanted_bytes` (kUnknown: no such limit) gets no more blocks
+/// than it needs.
+Sizing size_blocks(const PipelineConfig& config, const Format& format, const BlockNeeds& needs,
+                   std::uint64_t wanted_bytes = kUnknown);
 
 } // namespace iio_stream::detail

@@ -24,8 +24,6 @@ constexpr std::int64_t kSlowRegister = 2'000'000;
 /// known.
 constexpr std::int64_t kBlockShare = 8;
 constexpr std::int64_t kFastRegister = 100'000;
-/// The last read comes within this time after the last block, plus the time that the read takes.
-constexpr double kExtraSeconds = 0.05;
 /// A core that counts every sample without a DMA as a loss sets a cleared bit again within
 /// kResetSamples samples. The wait for that is limited to these times, in nanoseconds. ADI's HDL
 /// (library/common/up_xfer_status.v) transfers the bit every 64 clocks of the converter, after the

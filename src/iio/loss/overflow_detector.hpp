@@ -19,6 +19,10 @@
 
 namespace iio_stream::iio {
 
+/// The last read of the overflow register comes within this many seconds after the last block, plus
+/// the time that the read takes.
+inline constexpr double kExtraSeconds = 0.05;
+
 /// Infers losses from a device's queue and its overflow register.
 ///
 /// A starvation is a pause in which the queue is empty. The FIFO of the device fills, and samples

@@ -40,6 +40,9 @@ struct Hop {
 struct BlockNeeds {
     std::size_t align = 1; ///< block sizes must be a multiple of this and of the sample size
     std::size_t max_bytes = SIZE_MAX;
+    /// For how long the source fills blocks after the last requested sample, to detect whether any
+    /// requested samples were lost. See SourceInfo::extra_blocks_at_end.
+    double extra_seconds = 0;
     std::optional<Memory> preferred; ///< the best memory for this device according to `doctor
                                      ///< --probe`
     std::string reason;              ///< the reason for `preferred`

@@ -32,9 +32,11 @@ enum class OnFull { block, drop };
 struct PipelineConfig {
     Uri source = {};             ///< for a Writer: only a name for messages
     std::vector<Uri> sinks = {}; ///< for a Reader: the sinks get the same blocks as the caller
-    /// Size of a block in bytes; default: about 10 ms of samples, 64 KiB to 4 MiB.
+    /// Size of a block in bytes; default: about 10 ms of samples, 64 KiB to 4 MiB, but no more than
+    /// `samples` or `bytes` need.
     std::size_t block_size = 0;
-    /// Blocks in the pool; default: 250 ms of samples, 8 to 64 blocks.
+    /// Blocks in the pool; default: 250 ms of samples, 8 to 64 blocks, but no more than `samples`
+    /// or `bytes` need.
     std::size_t blocks = 0;
     /// The length of the stream; the first limit that is reached ends it.
     std::uint64_t samples = 0, bytes = 0;

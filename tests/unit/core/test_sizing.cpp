@@ -92,6 +92,65 @@ TEST(Sizing, WithoutARateTheDefaultsAre16BlocksOf1MiAnd5Seconds)
     EXPECT_EQ(s.timeout_ns, 5'000'000'000);
 }
 
+// 30.72 MS/s of 4 bytes: by default, a block has 300 pages, and there are 25 blocks.
+Sizing sizing_of(std::uint64_t wanted_bytes, double extra_seconds = 0,
+                 const PipelineConfig& config = {})
+{
+    BlockNeeds needs;
+    needs.extra_seconds = extra_seconds;
+    return size_blocks(config, format_of("ci16_le", 30.72e6), needs, wanted_bytes);
+}
+
+TEST(Sizing, AShortStreamHasBlocksForNoMoreThanItsSamples)
+{
+    EXPECT_EQ(sizing_of(4000).block_size, 4096u); // whole pages
+    EXPECT_EQ(sizing_of(4000).block_count, 4u);
+    EXPECT_EQ(sizing_of(4097).block_size, 8192u);
+    const std::size_t block = sizing_of(kUnknown).block_size;
+    EXPECT_EQ(sizing_of(block - 1).block_size, block);
+    EXPECT_EQ(sizing_of(block).block_count, 4u);
+}
+
+TEST(Sizing, AShortStreamHasTwiceAsManyBlocksAsItFills)
+{
+    const std::size_t block = sizing_of(kUnknown).block_size;
+    EXPECT_EQ(sizing_of(5 * block).block_count, 10u);
+    EXPECT_EQ(sizing_of(5 * block + 1).block_count, 12u);
+    EXPECT_EQ(sizing_of(100 * block).block_count, 25u);
+    EXPECT_EQ(sizing_of(kUnknown - 1).block_count, 25u);
+}
+
+TEST(Sizing, AShortStreamHasBlocksForTheSamplesThatTheSourceNeedsAfterIt)
+{
+    const Sizing s = sizing_of(4000, 0.05);
+    EXPECT_EQ(s.block_size, sizing_of(kUnknown).block_size); // 10 ms
+    EXPECT_EQ(s.block_count, 1u + 5);
+    EXPECT_EQ(sizing_of(4 * s.block_size, 0.05).block_count, 4u + 5);
+    PipelineConfig zero_fill;
+    zero_fill.on_gap = OnGap::zero_fill; // one more for the zeros
+    EXPECT_EQ(sizing_of(4000, 0.05, zero_fill).block_count, 1u + 5 + 1);
+    EXPECT_EQ(sizing_of(kUnknown, 0.05).block_count, 25u);
+}
+
+TEST(Sizing, TheUsersChoicesApplyToAShortStreamToo)
+{
+    PipelineConfig config;
+    config.block_size = 64 * kKi;
+    EXPECT_EQ(sizing_of(4000, 0, config).block_size, 64 * kKi);
+    EXPECT_EQ(sizing_of(4000, 0, config).block_count, 4u);
+    config.blocks = 20;
+    EXPECT_EQ(sizing_of(4000, 0, config).block_count, 20u);
+}
+
+TEST(Sizing, TheLimitsOfTheDeviceApplyToAShortStreamToo)
+{
+    BlockNeeds needs;
+    needs.align = 10'000;
+    needs.max_bytes = 10'000;
+    EXPECT_EQ(size_blocks({}, format_of("ci16_le", 1e6), needs, 4000).block_size, 10'000u);
+    EXPECT_EQ(size_blocks({}, format_of("ci16_le", 1e3), {}, 4).block_size, 1000u); // 250 ms
+}
+
 TEST(Sizing, BlocksOfSixByteSamplesAreWholeSamplesAndWholePages)
 {
     for (const double rate : {0.0, 10e3, 1e6, 10e6, 100e6}) {
