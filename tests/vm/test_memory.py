@@ -5,15 +5,18 @@
 
 Linux 6.12; less than 3 GB, because cores without scatter-gather have 32-bit addresses.
 """
+import contextlib
 import glob
 import json
 import os
 import pathlib
 import shutil
+import signal
 
 import pytest
-from conftest import ADC, DAC, DISK, knob, run, sim, stream
+from conftest import ADC, DAC, DISK, finish, knob, run, sim, start, stream
 from errors import Hidden, as_nobody, failing
+from waiting import until
 
 VERDICT = pathlib.Path("/var/lib/iio-stream/probe.json")
 MERGED = int(os.uname().release.split(".")[0]) >= 7
@@ -198,9 +201,43 @@ def test_a_sync_that_the_kernel_postpones_is_retried(tmp_path, error):
     assert run(f"verify --pattern ramp {file} --json").json["ok"]
 
 
-@pytest.mark.parametrize("blocks", [400, 520, 1000])
+def files_of(process):
+    """Returns what the open files of a process are, such as "/dmabuf:" or "anon_inode:sync_file"."""
+    found = []
+    for path in pathlib.Path(f"/proc/{process.pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            found.append(os.readlink(path))
+    return found
+
+
+@pytest.mark.parametrize("memory", ["heap:system", "udmabuf"])
+def test_a_block_has_one_open_file_and_another_while_the_device_fills_it(memory):
+    blocks = 64
+    sim(rate=100_000)  # 41 ms per block
+    process = start("stream", f"iio:{ADC} memory={memory} null: --block-size 32Ki --json --blocks", str(blocks))
+    until(lambda: "anon_inode:sync_file" in files_of(process), "the first fence")
+    files = files_of(process)
+    process.send_signal(signal.SIGINT)
+    assert finish(process).json["block_count"] == blocks
+    dmabufs, fences = (sum(name in file for file in files) for name in ("/dmabuf:", "anon_inode:sync_file"))
+    print(f"\n{len(files)} open files: {dmabufs} DMABUFs, {fences} fences")
+    assert dmabufs == blocks and fences <= blocks and len(files) - dmabufs - fences <= 32
+
+
+def test_a_short_recording_has_few_blocks():
+    """Otherwise the blocks hold 250 ms. A device with an overflow register fills blocks for 50 ms more."""
+    sim()
+    summary = run(f"record iio:{ADC} {DISK}/short.ci16 overwrite=on --samples 1000 --json").json
+    (DISK / "short.ci16").unlink()
+    assert summary["samples"] == 1000 and summary["gaps"]["certain"] == summary["gaps"]["possible"] == 0
+    endless = stream(f"iio:{ADC} null: --duration 10ms").json
+    assert summary["block_bytes"] == endless["block_bytes"]  # 10 ms
+    assert summary["block_count"] == 6 and endless["block_count"] == 25
+
+
+@pytest.mark.parametrize("blocks", [500, 600, 1000])
 def test_many_blocks_need_many_open_files(blocks):
-    """Each block needs three files. The soft limit is raised up to the hard limit; beyond that, no DMABUFs
+    """Each block needs two files. The soft limit is raised up to the hard limit; beyond that, no DMABUFs
     are used."""
     words = (f"iio:{ADC} memory={{}} null: --block-size 4Ki --samples 1M --json --blocks {blocks}")
 

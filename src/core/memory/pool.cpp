@@ -162,6 +162,11 @@ int BlockPool::dmabuf(std::size_t index) const noexcept
     return pool_->storage().dmabuf(index);
 }
 
+std::shared_ptr<const void> BlockPool::keep_dmabufs() const noexcept
+{
+    return pool_->storage().keep_dmabufs();
+}
+
 std::span<std::byte> BlockPool::mapping(std::size_t index) const noexcept
 {
     return pool_->storage().mapping(index);

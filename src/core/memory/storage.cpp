@@ -8,13 +8,14 @@
 #include "sys/memory/dmabuf.hpp"
 
 #include <cerrno>
+#include <utility>
 
 namespace iio_stream::detail {
 
 namespace {
 
-/// A DMABUF, its duplicate for the device, and the fence of its transfer.
-constexpr std::size_t kFilesPerBlock = 3;
+/// A DMABUF and the fence of its transfer.
+constexpr std::size_t kFilesPerBlock = 2;
 /// Files of the endpoints and threads, including files opened later.
 constexpr std::size_t kOtherFiles = 32;
 
@@ -39,14 +40,15 @@ Storage::Storage(const Memory& memory, std::size_t block_size, std::size_t count
     buffers_ = backend_of(memory).make(
         memory,
         {.count = count, .bytes = given ? block_size : stride(), .use = use, .page_bytes = {}});
+    dmabufs_ = std::make_shared<const std::vector<sys::UniqueFd>>(std::move(buffers_.dmabufs));
     traits_.page_bytes = buffers_.page_bytes;
     if (use == CpuUse::none)
         return;
     if (!buffers_.whole.valid())
-        for (const sys::UniqueFd& dmabuf : buffers_.dmabufs)
+        for (const sys::UniqueFd& dmabuf : *dmabufs_)
             each_.push_back(sys::Mapping::of_file(dmabuf.get(), block_size, 0,
                                                   sys::Access::read_write, "DMABUF"));
-    for (const sys::UniqueFd& dmabuf : buffers_.dmabufs)
+    for (const sys::UniqueFd& dmabuf : *dmabufs_)
         flush_zeros(dmabuf.get());
 }
 
@@ -67,8 +69,7 @@ void Storage::check_room(std::size_t count) const
                     "smaller or fewer blocks");
 }
 
-// Without this check, a later call that opens a file would fail: for a block, for its duplicate for
-// a device, or for a fence.
+// Without this check, a later call that opens a file would fail: for a block, or for a fence.
 void Storage::check_open_files(std::size_t count) const
 {
     const std::size_t most = sys::room_for_open_files(kFilesPerBlock * count + kOtherFiles);

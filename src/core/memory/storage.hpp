@@ -3,6 +3,7 @@
 
 #include "core/memory/memory_backend.hpp"
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -18,8 +19,9 @@ public:
     std::size_t block_size() const noexcept { return traits_.block_size; }
     int dmabuf(std::size_t index) const noexcept
     {
-        return buffers_.dmabufs.empty() ? -1 : buffers_.dmabufs[index].get();
+        return dmabufs_->empty() ? -1 : (*dmabufs_)[index].get();
     }
+    std::shared_ptr<const void> keep_dmabufs() const noexcept { return dmabufs_; }
     std::span<std::byte> mapping(std::size_t index) const noexcept;
     /// Replaces the mapping of a buffer's range with ordinary pages of the same content if `keep`
     /// is true, otherwise with a reserved range. Returns false if memory has run out.
@@ -34,6 +36,7 @@ private:
     std::size_t stride() const noexcept;
 
     MemoryTraits traits_;
+    std::shared_ptr<const std::vector<sys::UniqueFd>> dmabufs_; ///< moved out of buffers_
     Buffers buffers_;
     std::vector<sys::Mapping> each_; ///< DMABUFs mapped one by one, if they have no common mapping
 };

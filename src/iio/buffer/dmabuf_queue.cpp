@@ -56,33 +56,36 @@ bool DmabufQueue::attach(BufferDir& dir, const BlockPool& pool, int& error)
     last_end_ns_ = 0;
     promised_ = 0;
     interval_ns_ = kCoalesceNs;
+    kept_ = pool.keep_dmabufs();
+    dmabufs_.reserve(pool.count());
     for (std::size_t i = 0; i < pool.count(); ++i) {
-        sys::UniqueFd dmabuf = sys::dmabuf_duplicate(pool.dmabuf(i));
-        if (iio::attach(dir, buffer_fd_, dmabuf.get(), error) != sys::Attach::done) {
+        const int dmabuf = pool.dmabuf(i);
+        if (iio::attach(dir, buffer_fd_, dmabuf, error) != sys::Attach::done) {
             detach();
             if (error == EBUSY)
                 sys::fail(EBUSY, "IIO_BUFFER_DMABUF_ATTACH", "block " + std::to_string(i),
                           "the buffer is in fileio mode: another program streams from it");
             return false;
         }
-        dmabufs_.push_back(std::move(dmabuf));
+        dmabufs_.push_back(dmabuf);
     }
     if (!dmabufs_.empty())
-        sys::make_stub_fence(dmabufs_.front().get());
+        sys::make_stub_fence(dmabufs_.front());
     return true;
 }
 
 void DmabufQueue::detach() noexcept
 {
     queue_.clear();
-    for (const sys::UniqueFd& dmabuf : dmabufs_)
-        sys::iio_detach(buffer_fd_, dmabuf.get());
+    for (const int dmabuf : dmabufs_)
+        sys::iio_detach(buffer_fd_, dmabuf);
     dmabufs_.clear();
+    kept_.reset();
 }
 
 DmabufQueue::Put DmabufQueue::enqueue(std::size_t index, std::size_t bytes, bool cyclic)
 {
-    const int dmabuf = dmabufs_[index].get();
+    const int dmabuf = dmabufs_[index];
     Put put = Put::queued;
     const std::int64_t asked_ns = sys::monotonic_ns();
     int error = sys::iio_enqueue(buffer_fd_, dmabuf, bytes, cyclic);
@@ -137,11 +140,11 @@ bool DmabufQueue::refused() const
 
 void DmabufQueue::renew(bool cyclic)
 {
-    for (const sys::UniqueFd& dmabuf : dmabufs_)
-        sys::iio_detach(buffer_fd_, dmabuf.get());
+    for (const int dmabuf : dmabufs_)
+        sys::iio_detach(buffer_fd_, dmabuf);
     // All blocks are attached before the first ENQUEUE, because an ATTACH drops the queued blocks.
-    for (const sys::UniqueFd& dmabuf : dmabufs_)
-        if (int error = 0; sys::iio_attach(buffer_fd_, dmabuf.get(), error) != sys::Attach::done)
+    for (const int dmabuf : dmabufs_)
+        if (int error = 0; sys::iio_attach(buffer_fd_, dmabuf, error) != sys::Attach::done)
             sys::fail(error, "IIO_BUFFER_DMABUF_ATTACH", "a block again");
     for (std::size_t i = queue_.size(); i != 0; --i) {
         const Flight flight = queue_.pop();

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -40,7 +41,7 @@ sys::Attach attach(BufferDir& dir, int buffer_fd, int dmabuf_fd, int& error);
 /// The DMABUFs of a pool that are attached to one IIO buffer, and the device's queue of them. The
 /// kernel completes the queued blocks in order and signals a fence for each. The result is read
 /// from the sync_file that is exported right after ENQUEUE.
-/// Owns: the attachments, an fd for each, and the sync_files; borrows the buffer file.
+/// Owns: the attachments and the sync_files; shares the DMABUFs' files; borrows the buffer file.
 /// Thread: one at a time.
 class DmabufQueue {
 public:
@@ -108,10 +109,10 @@ private:
     bool refused() const;
 
     int buffer_fd_;
-    /// The attached DMABUFs, by index in the pool. The fds are duplicates, because DETACH
-    /// identifies an attachment by the file behind the fd, and the pool's fds might be closed and
-    /// reused by then.
-    std::vector<sys::UniqueFd> dmabufs_;
+    std::vector<int> dmabufs_; ///< the pool's fds of the attached DMABUFs, by index
+    /// Keeps them open. DETACH identifies an attachment by the file behind the fd, and the pool can
+    /// be destroyed earlier.
+    std::shared_ptr<const void> kept_;
     detail::Fifo<Flight> queue_;
     std::int64_t last_end_ns_ = 0; ///< when the block before the front one ended
     std::int64_t on_ns_ = 0;

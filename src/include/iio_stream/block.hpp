@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -295,6 +296,9 @@ public:
     const MemoryTraits& traits() const noexcept; ///< properties of the buffers' memory
     int dmabuf(std::size_t index)
         const noexcept; ///< the buffer's DMABUF, borrowed; -1 if it consists of plain pages
+    /// Returns an object that keeps the descriptors of dmabuf() open while it exists, even if the
+    /// pool is destroyed earlier. A device needs them to detach the DMABUFs.
+    std::shared_ptr<const void> keep_dmabufs() const noexcept;
     /// Returns the buffer's CPU mapping, to register (io_uring) or fill the buffer; empty if it is
     /// not mapped.
     std::span<std::byte> mapping(std::size_t index) const noexcept;

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <memory>
+#include <optional>
 #include <unistd.h>
 
 namespace {
@@ -112,6 +114,19 @@ TEST(Memory, GivenDmabufsAreDuplicatedByThePool)
     file.reset();
     EXPECT_GE(::fcntl(pool.dmabuf(0), F_GETFD), 0);
     EXPECT_TRUE(pool.mapping(0).empty()); // no mapping was requested
+}
+
+TEST(Memory, DmabufsStayOpenForADeviceThatStillHasThemAttached)
+{
+    const sys::UniqueFd file = sys::sealed_memfd(4096, 0);
+    std::optional<BlockPool> pool(std::in_place, Memory::import({file.get()}), 4096, 1,
+                                  CpuUse::none);
+    const int dmabuf = pool->dmabuf(0);
+    std::shared_ptr<const void> kept = pool->keep_dmabufs();
+    pool.reset();
+    EXPECT_GE(::fcntl(dmabuf, F_GETFD), 0);
+    kept.reset();
+    EXPECT_LT(::fcntl(dmabuf, F_GETFD), 0);
 }
 
 TEST(Memory, PoolsLeaveNoFilesOpenEvenIfTheyFail)
