@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "sys/poller.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,13 +18,12 @@ struct Completed {
     std::ptrdiff_t result; ///< bytes, or a negative errno
 };
 
-/// A queue of requests to one file. Several can be in flight, and they complete in any order.
+/// A queue of requests to one file. Several can be in flight, and they complete in any order. As a
+/// Poller, it waits for them.
 /// Borrows: the file, and the memory of each request until the request has completed.
 /// Thread: one at a time.
-class IoQueue {
+class IoQueue : public Poller {
 public:
-    virtual ~IoQueue() = default;
-
     virtual bool may_block() const noexcept = 0; ///< whether a request can wait for the disk
 
     /// `buffer` is the index of the registered memory that contains `data`.
@@ -34,7 +35,8 @@ public:
     virtual void sync(std::size_t tag) = 0;
 
     virtual std::optional<Completed> take() = 0;
-    virtual int fd() const noexcept = 0; ///< readable when a request has completed
+    virtual int
+    fd() noexcept = 0; ///< readable when a request has completed; call it before each wait
     /// Returns the errno of the registration of the buffers; 0 if it succeeded or if this queue
     /// does not register buffers.
     virtual int register_error() const noexcept { return 0; }

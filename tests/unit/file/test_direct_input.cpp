@@ -83,7 +83,11 @@ public:
         disk_.done.pop_front();
         return one;
     }
-    int fd() const noexcept override { return disk_.news.fd(); }
+    int fd() noexcept override { return disk_.news.fd(); }
+    int poll(std::span<pollfd> fds, int timeout_ms) override
+    {
+        return sys::poll(nullptr, fds, timeout_ms);
+    }
 
 private:
     Disk& disk_;
