@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
+#include <new>
 #include <utility>
 
 namespace iio_stream::detail {
@@ -26,9 +27,10 @@ std::string utc_now()
     return format_utc(sys::realtime_ns() / kSecondNs * kSecondNs);
 }
 
-// Returns the CPU time that each of the library's threads has used since `start`.
-std::vector<ThreadTime> threads_since(const std::vector<ThreadTime>& start)
-{
+// Returns the CPU time that each of the library's threads has used since `start`; nothing if there
+// is no memory, because the end of a stream must not fail for it.
+std::vector<ThreadTime> threads_since(const std::vector<ThreadTime>& start) noexcept
+try {
     std::vector<ThreadTime> times = sys::thread_times();
     for (ThreadTime& time : times)
         for (const ThreadTime& before : start)
@@ -36,6 +38,8 @@ std::vector<ThreadTime> threads_since(const std::vector<ThreadTime>& start)
                 time.cpu_seconds = std::max(0.0, time.cpu_seconds - before.cpu_seconds);
     std::erase_if(times, [](const ThreadTime& time) { return time.cpu_seconds <= 0; });
     return times;
+} catch (const std::bad_alloc&) {
+    return {};
 }
 
 } // namespace
