@@ -79,19 +79,6 @@ def test_interrupted_calls_are_retried(tmp_path, engine):
     assert tampered > 2 and data == RAMP
 
 
-def test_a_kernel_that_does_not_know_a_flag_of_io_uring_gets_a_ring_without_it(tmp_path):
-    """The first call only tests whether io_uring works. The second one has the flag and fails, as before
-    Linux 5.19."""
-    if not allowed():
-        pytest.skip("strace cannot trace here")
-    done, tampered, data = record(tmp_path, "io_uring", "io_uring_setup:error=EINVAL:when=2")
-    if tampered == 0:
-        pytest.skip(f"io_uring cannot be used here: {done.stderr}")
-    assert done.returncode == 0 and data == RAMP, done.stderr
-    _, flagged, plain = (tmp_path / "trace").read_text().splitlines()[:3]
-    assert "COOP_TASKRUN" in flagged and "COOP_TASKRUN" not in plain, (flagged, plain)
-
-
 def parts(folder):
     return sorted(path.name for path in folder.iterdir() if path.name.startswith("a."))
 

@@ -6,7 +6,6 @@
 #include "core/stream/engine.hpp"
 #include "iio_stream/error.hpp"
 #include "sys/event.hpp"
-#include "sys/poller.hpp"
 #include "sys/stream_file.hpp"
 
 #include <algorithm>
@@ -373,28 +372,17 @@ void Engine::sleep(bool wants_blocks)
     fds[1] = {source.fd, source.events, 0};
     fds[2] = {armed ? pool_->fd() : -1, POLLIN, 0};
     std::size_t count = 3;
-    // An endpoint that waits for its own requests can do the waiting if no other endpoint has a
-    // descriptor. Those of the events stay the same during the stream; another endpoint's may not.
-    sys::Poller* poller = source.poller;
     for (auto& sink : sinks_) {
         const Wait wait = sink->wait();
-        if (wait.fd < 0 || count == fds.size())
-            continue;
-        const bool alone = source.fd < 0 && count == 3;
-        if (poller != nullptr)
-            poller->submit();
-        if (!alone && wait.poller != nullptr)
-            wait.poller->submit();
-        poller = alone ? wait.poller : nullptr;
-        fds[count++] = {wait.fd, wait.events, 0};
+        if (wait.fd >= 0 && count < fds.size())
+            fds[count++] = {wait.fd, wait.events, 0};
     }
     const std::int64_t now = sys::monotonic_ns();
     deadlines_.begin_wait(now);
     // A source that sets until_ns already has its block and waits for something else.
     const bool expecting = awaits_source && source_->pending() != 0 && source.until_ns == 0;
     const std::int64_t until = wake_time(source, expecting, now);
-    const int ready =
-        sys::poll(poller, std::span(fds).first(count), deadlines_.poll_ms(now, until));
+    const int ready = ::poll(fds.data(), count, deadlines_.poll_ms(now, until));
     if (ready < 0 && errno != EINTR)
         throw Error(Fault::other, errno, "poll", name_);
     const auto readable = [&](std::size_t i) { return ready > 0 && fds[i].revents != 0; };

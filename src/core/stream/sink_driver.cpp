@@ -2,7 +2,6 @@
 #include "core/stream/sink_driver.hpp"
 
 #include "core/stream/sink_link.hpp"
-#include "sys/poller.hpp"
 #include "sys/stream_file.hpp"
 
 #include <algorithm>
@@ -182,7 +181,7 @@ bool SinkDriver::sleep()
     // from time to time.
     const bool busy = sink->pending() > 0 || repeating.load(std::memory_order_relaxed);
     const int longest_ms = busy ? 500 : -1;
-    const int ready = sys::poll(wait.poller, fds, longest_ms);
+    const int ready = ::poll(fds, 3, longest_ms);
     if (ready < 0 && errno != EINTR)
         throw Error(Fault::other, errno, "poll", uri);
     ring->disarm(fds[0].revents != 0);

@@ -6,7 +6,6 @@
 #include "core/options/common_options.hpp"
 #include "iio_stream/units.hpp"
 #include "sys/named_thread.hpp"
-#include "sys/poller.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -423,8 +422,7 @@ void SinkLink::finish_inline(Stop how, const FinishLimits& limits, int abort_fd)
         }
         const Wait wait = s.sink->wait();
         pollfd fds[] = {{wait.fd, wait.events, 0}, {abort_fd, POLLIN, 0}};
-        (void)sys::poll(wait.poller, fds,
-                        static_cast<int>(std::min<std::int64_t>(left / 1'000'000 + 1, 50)));
+        (void)::poll(fds, 2, static_cast<int>(std::min<std::int64_t>(left / 1'000'000 + 1, 50)));
         if (fds[1].revents != 0)
             how = Stop::abort;
     }

@@ -57,7 +57,6 @@ DirectInput::~DirectInput()
     started_ = queue_.size();
     const std::int64_t deadline = sys::after(kReadGraceNs);
     try {
-        io_->submit();
         while (idle_.size() < requests_.size() && sys::wait_for(io_->fd(), POLLIN, deadline))
             service();
     } catch (...) {
@@ -234,7 +233,7 @@ Wait DirectInput::wait()
     if (queue_.empty())
         return {};
     const bool ready = front_is_whole() || (no_more_ && started_ == 0);
-    return {io_->fd(), POLLIN, 0, ready, io_.get()};
+    return {io_->fd(), POLLIN, 0, ready};
 }
 
 void DirectInput::on_timeout()

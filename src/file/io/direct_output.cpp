@@ -220,7 +220,7 @@ void DirectOutput::retire()
 
 Wait DirectOutput::wait()
 {
-    return in_flight_ == 0 ? Wait{} : Wait{queue_->fd(), POLLIN, 0, false, queue_.get()};
+    return in_flight_ == 0 ? Wait{} : Wait{queue_->fd(), POLLIN};
 }
 
 // Beyond the process' file size limit an allocation raises a signal instead of an error.
@@ -289,7 +289,7 @@ void DirectOutput::await(std::size_t in_flight, std::int64_t patience_ns)
         const std::int64_t left = deadline - sys::monotonic_ns();
         pollfd fds[] = {{queue_->fd(), POLLIN, 0}, {cancel_, POLLIN, 0}};
         if (left > 0)
-            (void)queue_->poll(fds, static_cast<int>(left / 1'000'000 + 1));
+            (void)::poll(fds, 2, static_cast<int>(left / 1'000'000 + 1));
         if (left <= 0 || (fds[1].revents != 0 && patience_ns > kWriteGraceNs))
             throw Error(Fault::storage, ETIMEDOUT, "write", file_.path,
                         std::to_string(in_flight_) + " requests have not ended",

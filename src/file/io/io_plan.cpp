@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kInFlight =
     16 << 20; ///< bytes: enough for disks, and little compared with 250 ms of blocks
 constexpr std::size_t kFewest = 4, kMost = 32; ///< requests in flight, by default
-constexpr std::size_t kBesides = 6;            ///< an allocation, a sync and four polls
+constexpr std::size_t kBesides = 2;            ///< an allocation and a sync
 
 constexpr const char* kNotAFile = "it is not a regular file";
 

@@ -5,7 +5,6 @@
 #include "iio_stream/units.hpp"
 #include "sys/disk/direct_io.hpp"
 #include "sys/files.hpp"
-#include "sys/poller.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -249,8 +248,6 @@ void RotatingSink::service()
 void RotatingSink::watch(Open& open)
 {
     const Wait wait = open.part->wait();
-    if (wait.poller != nullptr) // several parts can have requests, so none of them waits alone
-        wait.poller->submit();
     if (wait.fd < 0 || wait.fd == open.watched)
         return;
     unwatch(open);

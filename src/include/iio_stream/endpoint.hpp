@@ -19,10 +19,6 @@
 
 namespace iio_stream {
 
-namespace sys {
-class Poller;
-} // namespace sys
-
 /// One hop on the route of the samples, as the summary shows it.
 struct Hop {
     std::string from, to;
@@ -61,8 +57,6 @@ struct Wait {
     short events = 0;
     std::int64_t until_ns = 0; ///< CLOCK_MONOTONIC; 0: no time limit
     bool ready = false;        ///< there is nothing to wait for
-    /// Used by the library's own endpoints: waits for `fd` with fewer system calls than poll().
-    sys::Poller* poller = nullptr;
 };
 
 /// The result of Source::take().

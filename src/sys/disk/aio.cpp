@@ -9,24 +9,6 @@
 
 namespace iio_stream::sys {
 
-namespace {
-
-// The beginning of the ring of completions, which the kernel maps at the address that is the
-// context. The library libaio relies on it, too.
-struct CompletionRing {
-    unsigned id, count, head, tail, magic;
-};
-constexpr unsigned kRingMagic = 0xa10a10a1;
-
-bool is_empty(aio_context_t context) noexcept
-{
-    const auto* ring = reinterpret_cast<const CompletionRing*>(context);
-    return ring->magic == kRingMagic &&
-           ring->head == __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
-}
-
-} // namespace
-
 int aio_setup(std::size_t requests, aio_context_t& context) noexcept
 {
     context = 0; // the kernel requires this initial value
@@ -46,8 +28,6 @@ int aio_submit(aio_context_t context, iocb& request) noexcept
 
 std::size_t aio_take(aio_context_t context, std::span<io_event> events) noexcept
 {
-    if (is_empty(context))
-        return 0;
     // A timeout of zero in any width: 32-bit processors have several variants of this call.
     const std::array<std::uint64_t, 2> at_once{};
     long count = 0;
@@ -56,15 +36,6 @@ std::size_t aio_take(aio_context_t context, std::span<io_event> events) noexcept
                           events.data(), at_once.data());
     while (count < 0 && errno == EINTR); // the completion would not be signalled again
     return count > 0 ? static_cast<std::size_t>(count) : 0;
-}
-
-long aio_wait(aio_context_t context, std::span<io_event> events, int timeout_ms) noexcept
-{
-    // The members of the variant that has the number __NR_io_getevents are as wide as a long.
-    const std::array<long, 2> limit{timeout_ms / 1000, timeout_ms % 1000 * 1'000'000L};
-    const long count = ::syscall(__NR_io_getevents, context, 1L, static_cast<long>(events.size()),
-                                 events.data(), limit.data());
-    return count < 0 ? -errno : count;
 }
 
 } // namespace iio_stream::sys

@@ -19,8 +19,5 @@ void aio_destroy(aio_context_t context) noexcept;
 int aio_submit(aio_context_t context, iocb& request) noexcept;
 /// Takes the completed requests without waiting. Returns their number; 0 also if the call fails.
 std::size_t aio_take(aio_context_t context, std::span<io_event> events) noexcept;
-/// Waits until a request has completed, and takes the completed ones. Returns their number, 0 after
-/// the time limit, or a negative errno.
-long aio_wait(aio_context_t context, std::span<io_event> events, int timeout_ms) noexcept;
 
 } // namespace iio_stream::sys

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "sys/disk/aio.hpp"
 #include "sys/disk/direct_io.hpp"
-#include "sys/disk/polling_queue.hpp"
+#include "sys/disk/io_queue.hpp"
 #include "sys/event.hpp"
 #include "sys/fail.hpp"
 
 #include <cerrno>
 #include <cstdint>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -28,7 +27,7 @@ struct Context {
     aio_context_t context = 0;
 };
 
-class AioQueue final : public PollingQueue {
+class AioQueue final : public IoQueue {
 public:
     AioQueue(int fd, const std::string& path, std::size_t depth);
 
@@ -43,22 +42,11 @@ public:
     void allocate(std::uint64_t offset, std::uint64_t bytes, std::size_t tag) override;
     void sync(std::size_t tag) override;
     std::optional<Completed> take() override;
-    int fd() noexcept override
-    {
-        polls_event_ = true;
-        return done_.fd();
-    }
+    int fd() const noexcept override { return done_.fd(); }
 
 private:
-    // A kernel before 5.16 can miss the event of a poll request, so it is not waited for without a
-    // limit.
-    bool can_wait(int timeout_ms) const noexcept override { return timeout_ms >= 0; }
-    bool request_poll(std::size_t number, int fd, short events) noexcept override;
-    bool wait_and_receive(int timeout_ms) noexcept override;
-    bool has_result() const noexcept override { return allocated_ || next_ < count_; }
-    void receive(std::size_t count) noexcept;
-    std::size_t first_poll() const noexcept { return requests_.size() - kMostPolls; }
-    void start(int command, std::span<const std::byte> data, std::uint64_t offset, std::size_t tag);
+    void submit(int command, std::span<const std::byte> data, std::uint64_t offset,
+                std::size_t tag);
 
     int fd_;
     std::string path_;
@@ -66,21 +54,16 @@ private:
     std::vector<iocb> requests_; ///< indexed by tag
     std::vector<io_event> events_;
     std::size_t next_ = 0, count_ = 0;   ///< the range of events_ that has not been taken
-    bool polls_event_ = true;            ///< the next wait can be for done_
     std::optional<Completed> allocated_; ///< a completed allocation that has not been taken
     Event done_;
 };
 
 AioQueue::AioQueue(int fd, const std::string& path, std::size_t depth)
-    : fd_(fd),
-      path_(path),
-      owner_(path, depth + 2 + kMostPolls),
-      requests_(depth + 2 + kMostPolls),
-      events_(requests_.size())
+    : fd_(fd), path_(path), owner_(path, depth + 2), requests_(depth + 2), events_(depth + 2)
 {}
 
-void AioQueue::start(int command, std::span<const std::byte> data, std::uint64_t offset,
-                     std::size_t tag)
+void AioQueue::submit(int command, std::span<const std::byte> data, std::uint64_t offset,
+                      std::size_t tag)
 {
     iocb& request = requests_[tag];
     request = {};
@@ -103,12 +86,12 @@ void AioQueue::start(int command, std::span<const std::byte> data, std::uint64_t
 void AioQueue::write(std::span<const std::byte> data, std::uint64_t offset, std::size_t,
                      std::size_t tag)
 {
-    start(IOCB_CMD_PWRITE, data, offset, tag);
+    submit(IOCB_CMD_PWRITE, data, offset, tag);
 }
 
 void AioQueue::read(std::span<std::byte> data, std::uint64_t offset, std::size_t, std::size_t tag)
 {
-    start(IOCB_CMD_PREAD, data, offset, tag);
+    submit(IOCB_CMD_PREAD, data, offset, tag);
 }
 
 void AioQueue::allocate(std::uint64_t offset, std::uint64_t bytes, std::size_t tag)
@@ -119,7 +102,7 @@ void AioQueue::allocate(std::uint64_t offset, std::uint64_t bytes, std::size_t t
 
 void AioQueue::sync(std::size_t tag)
 {
-    start(IOCB_CMD_FDSYNC, {}, 0, tag);
+    submit(IOCB_CMD_FDSYNC, {}, 0, tag);
 }
 
 std::optional<Completed> AioQueue::take()
@@ -127,47 +110,14 @@ std::optional<Completed> AioQueue::take()
     if (allocated_)
         return std::exchange(allocated_, std::nullopt);
     if (next_ == count_) {
-        if (polls_event_)
-            done_.clear(); // before the call, because a later completion sets it again
-        receive(aio_take(owner_.context, events_));
+        done_.clear(); // before the call, because a later completion sets it again
+        next_ = 0;
+        count_ = aio_take(owner_.context, events_);
         if (count_ == 0)
             return std::nullopt;
     }
     const io_event& event = events_[next_++];
     return Completed{static_cast<std::size_t>(event.data), static_cast<std::ptrdiff_t>(event.res)};
-}
-
-// Removes the completions of poll requests from the first `count` events.
-void AioQueue::receive(std::size_t count) noexcept
-{
-    next_ = count_ = 0;
-    for (const io_event& event : std::span(events_).first(count))
-        if (event.data < first_poll())
-            events_[count_++] = event;
-        else
-            complete_poll(static_cast<std::size_t>(event.data) - first_poll(), event.res);
-}
-
-bool AioQueue::request_poll(std::size_t number, int fd, short events) noexcept
-{
-    const std::size_t tag = first_poll() + number;
-    iocb& request = requests_[tag];
-    request = {};
-    request.aio_data = tag;
-    request.aio_lio_opcode = IOCB_CMD_POLL;
-    request.aio_fildes = static_cast<std::uint32_t>(fd);
-    request.aio_buf = static_cast<std::uint16_t>(events);
-    return aio_submit(owner_.context, request) == 0; // EINVAL before Linux 4.18
-}
-
-bool AioQueue::wait_and_receive(int timeout_ms) noexcept
-{
-    polls_event_ = false;
-    const long count = aio_wait(owner_.context, events_, timeout_ms);
-    receive(count > 0 ? static_cast<std::size_t>(count) : 0);
-    if (count < 0)
-        errno = static_cast<int>(-count);
-    return count >= 0;
 }
 
 } // namespace

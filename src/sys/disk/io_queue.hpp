@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "sys/poller.hpp"
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,12 +16,13 @@ struct Completed {
     std::ptrdiff_t result; ///< bytes, or a negative errno
 };
 
-/// A queue of requests to one file. Several can be in flight, and they complete in any order. As a
-/// Poller, it waits for them.
+/// A queue of requests to one file. Several can be in flight, and they complete in any order.
 /// Borrows: the file, and the memory of each request until the request has completed.
 /// Thread: one at a time.
-class IoQueue : public Poller {
+class IoQueue {
 public:
+    virtual ~IoQueue() = default;
+
     virtual bool may_block() const noexcept = 0; ///< whether a request can wait for the disk
 
     /// `buffer` is the index of the registered memory that contains `data`.
@@ -35,8 +34,7 @@ public:
     virtual void sync(std::size_t tag) = 0;
 
     virtual std::optional<Completed> take() = 0;
-    virtual int
-    fd() noexcept = 0; ///< readable when a request has completed; call it before each wait
+    virtual int fd() const noexcept = 0; ///< readable when a request has completed
     /// Returns the errno of the registration of the buffers; 0 if it succeeded or if this queue
     /// does not register buffers.
     virtual int register_error() const noexcept { return 0; }

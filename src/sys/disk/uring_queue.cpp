@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
-#include "sys/disk/polling_queue.hpp"
+#include "sys/disk/io_queue.hpp"
 #include "sys/fail.hpp"
 #include "sys/uring.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
-#include <utility>
 #include <vector>
 
 namespace iio_stream::sys {
 
 namespace {
 
-class UringQueue final : public PollingQueue {
+class UringQueue final : public IoQueue {
 public:
     UringQueue(int fd, const std::string& path, std::size_t depth, Buffers buffers);
     ~UringQueue() override;
@@ -25,34 +24,18 @@ public:
     void allocate(std::uint64_t offset, std::uint64_t bytes, std::size_t tag) override;
     void sync(std::size_t tag) override;
     std::optional<Completed> take() override;
-    int fd() noexcept override { return ring_.ring_fd; }
-    void submit() noexcept override;
+    int fd() const noexcept override { return owner_.ring.ring_fd; }
     int register_error() const noexcept override { return register_error_; }
 
 private:
-    bool can_wait(int) const noexcept override
-    {
-        return (ring_.features & IORING_FEAT_EXT_ARG) != 0; // since Linux 5.11: a wait with a limit
-    }
-    bool request_poll(std::size_t number, int fd, short events) noexcept override;
-    bool wait_and_receive(int timeout_ms) noexcept override;
-    bool has_result() const noexcept override { return error_ != 0 || next_ < done_.size(); }
-    void receive() noexcept;
     io_uring_sqe* next();
-    void make(io_uring_sqe* request, std::size_t tag);
-    /// The tag of the first poll request. The file's requests have lower ones: those of reads or
-    /// writes are below depth_, followed by the allocation's and the sync's.
-    std::size_t first_poll() const noexcept { return depth_ + 2; }
+    void submit(io_uring_sqe* request, std::size_t tag);
 
     std::string path_;
     Uring owner_;
     io_uring& ring_ = owner_.ring;
     int fd_;
-    std::size_t depth_;
-    std::size_t in_flight_ = 0;   ///< requests for the file, including those held back
-    std::vector<Completed> done_; ///< completions that have been received
-    std::size_t next_ = 0;        ///< the first of them that has not been taken
-    int error_ = 0;               ///< errno of a failed submission, which take() reports
+    std::size_t in_flight_ = 0;
     int register_error_ = 0;
     bool file_registered_ = false, buffers_registered_ = false;
 };
@@ -61,10 +44,8 @@ UringQueue::UringQueue(int fd, const std::string& path, std::size_t depth, Buffe
     : path_(path),
       owner_(path, depth + 2), // in addition to the writes, one allocation and one sync can be in
                                // flight
-      fd_(fd),
-      depth_(depth)
+      fd_(fd)
 {
-    done_.reserve(depth + 2);
     std::vector<iovec> pieces;
     pieces.reserve(buffers.size());
     for (const auto buffer : buffers)
@@ -94,29 +75,20 @@ io_uring_sqe* UringQueue::next()
     return request;
 }
 
-void UringQueue::submit() noexcept
-{
-    while (::io_uring_sq_ready(&ring_) != 0) {
-        const int result = ::io_uring_submit(&ring_);
-        if (result < 0 && result != -EINTR) {
-            error_ = -result;
-            return;
-        }
-    }
-}
-
-// Submits the request. If the disk has enough other requests meanwhile, the request is held back
-// until the next poll(), which saves a system call.
-void UringQueue::make(io_uring_sqe* request, std::size_t tag)
+void UringQueue::submit(io_uring_sqe* request, std::size_t tag)
 {
     if (file_registered_) {
         request->fd = 0; // index in the table of registered files
         request->flags |= IOSQE_FIXED_FILE;
     }
     ::io_uring_sqe_set_data64(request, tag);
-    if (++in_flight_ > (depth_ + 1) / 2 && tag < depth_)
-        return;
-    submit();
+    int result;
+    do
+        result = ::io_uring_submit(&ring_);
+    while (result == -EINTR);
+    if (result < 0)
+        fail(-result, "io_uring_enter", path_);
+    ++in_flight_;
 }
 
 void UringQueue::write(std::span<const std::byte> data, std::uint64_t offset, std::size_t buffer,
@@ -129,7 +101,7 @@ void UringQueue::write(std::span<const std::byte> data, std::uint64_t offset, st
                                     static_cast<int>(buffer));
     else
         ::io_uring_prep_write(request, fd_, data.data(), bytes, offset);
-    make(request, tag);
+    submit(request, tag);
 }
 
 void UringQueue::read(std::span<std::byte> data, std::uint64_t offset, std::size_t buffer,
@@ -142,7 +114,7 @@ void UringQueue::read(std::span<std::byte> data, std::uint64_t offset, std::size
                                    static_cast<int>(buffer));
     else
         ::io_uring_prep_read(request, fd_, data.data(), bytes, offset);
-    make(request, tag);
+    submit(request, tag);
 }
 
 void UringQueue::allocate(std::uint64_t offset, std::uint64_t bytes, std::size_t tag)
@@ -150,76 +122,25 @@ void UringQueue::allocate(std::uint64_t offset, std::uint64_t bytes, std::size_t
     io_uring_sqe* request = next();
     ::io_uring_prep_fallocate(request, fd_, 0, static_cast<off_t>(offset),
                               static_cast<off_t>(bytes));
-    make(request, tag);
+    submit(request, tag);
 }
 
 void UringQueue::sync(std::size_t tag)
 {
     io_uring_sqe* request = next();
     ::io_uring_prep_fsync(request, fd_, IORING_FSYNC_DATASYNC);
-    make(request, tag);
+    submit(request, tag);
 }
 
 std::optional<Completed> UringQueue::take()
 {
-    if (error_ != 0)
-        fail(std::exchange(error_, 0), "io_uring_enter", path_);
-    if (next_ == done_.size())
-        receive();
-    if (next_ == done_.size())
+    io_uring_cqe* done = nullptr;
+    if (::io_uring_peek_cqe(&ring_, &done) != 0)
         return std::nullopt;
-    return done_[next_++];
-}
-
-void UringQueue::receive() noexcept
-{
-    done_.clear();
-    next_ = 0;
-    unsigned head = 0, count = 0;
-    const io_uring_cqe* done = nullptr;
-    io_uring_for_each_cqe(&ring_, head, done)
-    {
-        const auto tag = static_cast<std::size_t>(done->user_data);
-        if (tag < first_poll())
-            done_.push_back({tag, done->res});
-        else
-            complete_poll(tag - first_poll(), done->res);
-        ++count;
-    }
-    ::io_uring_cq_advance(&ring_, count);
-    in_flight_ -= done_.size();
-}
-
-bool UringQueue::request_poll(std::size_t number, int fd, short events) noexcept
-{
-    io_uring_sqe* request = ::io_uring_get_sqe(&ring_);
-    if (request == nullptr) {
-        submit();
-        request = ::io_uring_get_sqe(&ring_);
-    }
-    if (request == nullptr)
-        return false;
-    ::io_uring_prep_poll_add(request, fd, static_cast<unsigned>(events));
-    ::io_uring_sqe_set_data64(request, first_poll() + number);
-    return true;
-}
-
-bool UringQueue::wait_and_receive(int timeout_ms) noexcept
-{
-    __kernel_timespec limit{.tv_sec = timeout_ms / 1000,
-                            .tv_nsec = std::int64_t{timeout_ms} % 1000 * 1'000'000};
-    io_uring_cqe* first = nullptr;
-    const int result = timeout_ms < 0
-                           ? ::io_uring_submit_and_wait(&ring_, 1)
-                           : ::io_uring_submit_and_wait_timeout(&ring_, &first, 1, &limit, nullptr);
-    if (result == -EINTR) {
-        errno = EINTR;
-        return false;
-    }
-    if (result < 0 && result != -ETIME)
-        error_ = -result;
-    receive();
-    return true;
+    const Completed completed{static_cast<std::size_t>(::io_uring_cqe_get_data64(done)), done->res};
+    ::io_uring_cqe_seen(&ring_, done);
+    --in_flight_;
+    return completed;
 }
 
 } // namespace

@@ -83,11 +83,7 @@ public:
         disk_.done.pop_front();
         return one;
     }
-    int fd() noexcept override { return disk_.news.fd(); }
-    int poll(std::span<pollfd> fds, int timeout_ms) override
-    {
-        return sys::poll(nullptr, fds, timeout_ms);
-    }
+    int fd() const noexcept override { return disk_.news.fd(); }
 
 private:
     Disk& disk_;

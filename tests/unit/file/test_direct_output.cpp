@@ -91,11 +91,7 @@ public:
         platter_.done.pop_front();
         return one;
     }
-    int fd() noexcept override { return platter_.news.fd(); }
-    int poll(std::span<pollfd> fds, int timeout_ms) override
-    {
-        return sys::poll(nullptr, fds, timeout_ms);
-    }
+    int fd() const noexcept override { return platter_.news.fd(); }
 
 private:
     Platter& platter_;
