@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Compares iio-stream with fio by the CPU seconds per GiB that each writes or reads.
 
-    tests/bench/fio.py FOLDER [--read] [--size MiB] [--pairs N] [--block MiB] [--depth N]
+    tests/bench/fio.py FOLDER [--read] [--size MiB] [--pairs N] [--block MiB] [--depth N] [--mem TYPE]
 
 Both programs use the same engine, block size, depth and file. Pairs are interleaved (A B, B A, …) and each
 number is a median, because a shared machine is noisy. All runs use direct I/O. The file to be written is
@@ -62,7 +62,7 @@ def fios(file, engine, options):
     job = output_of(["fio", "--name=beside", f"--filename={file}", f"--rw={direction}",
                      "--direct=1", "--thread", f"--ioengine={engine}", f"--iodepth={options.depth}",
                      f"--bs={options.block}m", f"--size={options.size}m", "--fallocate=none",
-                     "--scramble_buffers=0", "--output-format=json",
+                     "--scramble_buffers=0", f"--mem={options.mem}", "--output-format=json",
                      *(["--fixedbufs", "--registerfiles"] if engine == "io_uring" else [])])["jobs"][0]
     done = job[direction]["io_bytes"]
     assert done == options.size * MIB and job["error"] == 0, job
@@ -91,6 +91,7 @@ def main():
     parser.add_argument("--pairs", type=int, default=10)
     parser.add_argument("--block", type=int, default=1, help="MiB")
     parser.add_argument("--depth", type=int, default=8)
+    parser.add_argument("--mem", default="malloc", help="fio's memory; shmhuge if iio-stream has huge pages")
     options = parser.parse_args()
     version = subprocess.run(["fio", "--version"], capture_output=True, text=True, check=True).stdout.strip()
     print(f"{version}, Linux {platform.release()}, {options.size} MiB in blocks of {options.block} MiB, "

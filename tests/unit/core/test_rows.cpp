@@ -68,9 +68,8 @@ TEST(Rows, PartsFromSeveralBuffersBecomeRows)
         std::vector<const std::byte*> from;
         for (std::size_t part = 0; part < s.parts; ++part) {
             buffers[part] = counted(1 + s.rows * s.bytes);
-            std::ranges::rotate(buffers[part],
-                                buffers[part].begin() +
-                                    static_cast<std::ptrdiff_t>(part % buffers[part].size()));
+            const auto shift = static_cast<std::ptrdiff_t>(part % buffers[part].size());
+            std::rotate(buffers[part].begin(), buffers[part].begin() + shift, buffers[part].end());
             from.push_back(buffers[part].data() + 1);
         }
         std::vector<std::byte> out(1 + s.rows * s.step() + 1, kNothing), expected = out;
