@@ -62,11 +62,14 @@ public:
             ShownDevice& before = devices_[device.id];
             if (before.losses == text)
                 continue;
-            if (device.gaps.certain + device.gaps.possible != 0)
-                print_line(stderr, "iio-stream: serve: %s: %s so far%s", device.id.c_str(),
-                           text.c_str(),
-                           device.waits == before.waits ? "" : "; its readers are too slow");
-            before = {text, device.waits};
+            before.losses = text;
+            if (device.gaps.certain + device.gaps.possible == 0)
+                continue;
+            // The device waits before it loses samples, so the waits since the last loss count.
+            print_line(stderr, "iio-stream: serve: %s: %s so far%s", device.id.c_str(),
+                       text.c_str(),
+                       device.waits == before.waits ? "" : "; its readers are too slow");
+            before.waits = device.waits;
         }
         for (const ServedReader& reader : stats.readers)
             show(reader);
