@@ -175,14 +175,33 @@ std::vector<Summary> run(const std::string& command, std::vector<PipelineConfig>
     return summaries;
 }
 
+Json runs_json(const std::string& command, const std::vector<Summary>& summaries)
+{
+    Json runs{{"schema", 1}, {"command", command}, {"runs", Json::array()}};
+    for (const Summary& summary : summaries)
+        runs["runs"].push_back(Json::parse(to_json(summary)));
+    return runs;
+}
+
+void print_result(const std::string& result, const std::vector<Summary>& summaries,
+                  const StreamOptions& options)
+{
+    std::FILE* const out =
+        std::any_of(summaries.begin(), summaries.end(), to_stdout) ? stderr : stdout;
+    if (options.wants_json() && options.json != "true")
+        print_json(result, options.json);
+    else if (options.wants_json())
+        print_json_line(out, result);
+    else
+        print_text(out, result);
+}
+
 int report(const std::string& command, const std::vector<Summary>& summaries,
            const StreamOptions& options, bool as_runs)
 {
     int status = 0;
-    bool samples_on_stdout = false;
     std::string last_error;
     for (const Summary& summary : summaries) {
-        samples_on_stdout = samples_on_stdout || to_stdout(summary);
         // The status is the first of 2, 3, 5, 4 and 1 that applies.
         static constexpr int kOrder[] = {0, 1, 4, 5, 3, 2};
         const auto rank = [](int s) { return std::find(kOrder, kOrder + 6, s) - kOrder; };
@@ -202,27 +221,15 @@ int report(const std::string& command, const std::vector<Summary>& summaries,
     }
     std::string text;
     if (options.wants_json()) {
-        if (summaries.size() == 1 && !as_runs) {
-            text = to_json(summaries[0]);
-        } else {
-            nlohmann::ordered_json runs{{"schema", 1}, {"command", command}};
-            runs["runs"] = nlohmann::ordered_json::array();
-            for (const Summary& summary : summaries)
-                runs["runs"].push_back(nlohmann::ordered_json::parse(to_json(summary)));
-            text = json_text(runs);
-        }
+        text = summaries.size() == 1 && !as_runs ? to_json(summaries[0])
+                                                 : json_text(runs_json(command, summaries));
     } else if (!options.quiet) {
         for (const Summary& summary : summaries)
             if (!summary.started.empty())
                 text +=
                     text_of(summary, options.verbose ? TunedLines::all : TunedLines::differences);
     }
-    if (options.wants_json() && options.json != "true")
-        print_json(text, options.json);
-    else if (options.wants_json())
-        print_json_line(samples_on_stdout ? stderr : stdout, text);
-    else
-        print_text(samples_on_stdout ? stderr : stdout, text);
+    print_result(text, summaries, options);
     return status;
 }
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands/find_rate.hpp"
 
+#include "cli/output/exit_status.hpp"
 #include "cli/output/json.hpp"
 #include "cli/output/print.hpp"
 #include "cli/output/summary_text.hpp"
 #include "cli/run.hpp"
+#include "iio_stream/printable.hpp"
 #include "iio_stream/units.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 namespace iio_stream::cli {
@@ -24,12 +25,13 @@ constexpr double kLateSeconds = 0.5; ///< how late the last samples of a run may
 /// The result of one run at one rate.
 struct Attempt {
     double rate = 0;           ///< S/s, read back from the source
-    double lost = 0;           ///< samples that were or may have been lost
+    double lost = 0;           ///< samples that were lost or may have been lost, at most
+    double lost_min = 0;       ///< the same, at least
     double produced = 0;       ///< samples of the source, at least
     double seconds = 0;        ///< how long the source takes for these samples
     double wanted_seconds = 0; ///< how long the run should take
     double achieved = 0;       ///< S/s that arrived
-    bool bounded = true;       ///< false if there is no upper limit for `lost`
+    bool bounded = true;       ///< whether the source knows `lost`
     std::string error;         ///< the error that ended the run; empty if there was none
     bool passed() const { return error.empty() && !too_slow() && lost == 0 && bounded; }
     /// Whether the source does not produce samples at the rate that it states. On a busy machine
@@ -41,24 +43,24 @@ struct Attempt {
     }
 };
 
-std::string rate_words(double rate)
+std::string rate_text(double rate)
 {
     return human_count(rate) + "S/s";
 }
 
 // "61.44 MS/s: 0 of 614400000 samples lost in 10 s"
-std::string words_of(const Attempt& attempt)
+std::string text_of(const Attempt& attempt)
 {
-    const std::string rate = rate_words(attempt.rate) + ": ";
+    const std::string rate = rate_text(attempt.rate) + ": ";
     if (!attempt.error.empty())
         return rate + attempt.error;
     if (!attempt.bounded)
         return rate + "an unknown number of samples lost";
     if (attempt.lost > 0)
-        return rate + formatted("%.2g %% lost",
+        return rate + formatted("%s%.2g %% lost", attempt.lost_min < attempt.lost ? "up to " : "",
                                 100 * attempt.lost / std::max(attempt.produced, attempt.lost));
     if (attempt.too_slow())
-        return rate + "only " + rate_words(attempt.achieved) + " arrive";
+        return rate + "only " + rate_text(attempt.achieved) + " arrive";
     return rate + formatted("0 of %.0f samples lost in %.3g s", attempt.produced, attempt.seconds);
 }
 
@@ -69,8 +71,11 @@ Attempt attempt_of(const Summary& summary, double wanted)
     attempt.rate = summary.format.sample_rate > 0 ? summary.format.sample_rate : wanted;
     attempt.bounded = stats.gaps.lost_max != kUnknown;
     attempt.lost = attempt.bounded ? static_cast<double>(stats.gaps.lost_max) : 0;
-    for (const SinkStats& sink : stats.sinks)
+    attempt.lost_min = static_cast<double>(stats.gaps.lost_min);
+    for (const SinkStats& sink : stats.sinks) {
         attempt.lost += static_cast<double>(sink.dropped_samples);
+        attempt.lost_min += static_cast<double>(sink.dropped_samples);
+    }
     attempt.produced = static_cast<double>(summary.produced_samples());
     attempt.seconds = attempt.rate > 0 ? attempt.produced / attempt.rate : 0;
     attempt.achieved =
@@ -89,7 +94,7 @@ public:
         options_.duration.clear();
     }
 
-    /// Finds the best rate, which passed() returns afterwards.
+    /// Finds the best rate, which best() returns afterwards.
     void run(const std::string& range)
     {
         const std::size_t dots = range.find("..");
@@ -203,10 +208,9 @@ private:
         } else if (!attempt.bounded &&
                    summary.stats.gaps.certain + summary.stats.gaps.possible == 0)
             fail_usage(uris_[0].text() + " cannot detect losses",
-                       "--find-rate needs a source that "
-                       "can; see 'gaps' in the summary of a stream");
+                       "--find-rate needs a source that can; see 'gaps' in a stream's summary");
         if (!over_ && !options_.quiet && !options_.wants_json())
-            print_line(stderr, "  %s", words_of(attempt).c_str());
+            print_line(stderr, "  %s", text_of(attempt).c_str());
         return attempt;
     }
 
@@ -219,20 +223,17 @@ private:
     bool over_ = false;                   ///< a signal or an error has ended the search
 };
 
-nlohmann::ordered_json json_of(const std::optional<Attempt>& attempt)
+Json json_of(const std::optional<Attempt>& attempt)
 {
     if (!attempt)
         return nullptr;
     const bool known = attempt->bounded && attempt->error.empty();
-    nlohmann::ordered_json json{{"rate", attempt->rate}};
-    json["seconds"] = attempt->seconds;
-    json["samples"] = attempt->produced;
-    json["lost_max"] =
-        known ? nlohmann::ordered_json(attempt->lost) : nlohmann::ordered_json(nullptr);
-    json["achieved_rate"] = attempt->achieved;
-    json["error"] = attempt->error.empty() ? nlohmann::ordered_json(nullptr)
-                                           : nlohmann::ordered_json(attempt->error);
-    return json;
+    return {{"rate", attempt->rate},
+            {"seconds", attempt->seconds},
+            {"samples", attempt->produced},
+            {"lost_max", known ? Json(attempt->lost) : Json(nullptr)},
+            {"achieved_rate", attempt->achieved},
+            {"error", or_null(attempt->error)}};
 }
 
 } // namespace
@@ -243,18 +244,11 @@ int find_rate(const std::string& range, const std::vector<Uri>& uris, StreamOpti
         fail_usage("--find-rate sets rate= of the source itself", "--find-rate=FROM..TO limits it");
     Search search(uris, options);
     search.run(range);
-    const std::optional<Attempt>& best = search.best();
+    const std::optional<Attempt> best = search.interrupted() ? std::nullopt : search.best();
     if (options.wants_json()) {
-        nlohmann::ordered_json answer{{"schema", 1}, {"command", "bench"}};
-        answer["find_rate"] = {{"best", json_of(search.interrupted() ? std::nullopt : best)},
-                               {"above", json_of(search.worse())}};
-        answer["runs"] = nlohmann::ordered_json::array();
-        for (const Summary& summary : search.summaries())
-            answer["runs"].push_back(nlohmann::ordered_json::parse(to_json(summary)));
-        if (options.json != "true")
-            print_json(json_text(answer), options.json);
-        else
-            print_json_line(stdout, json_text(answer));
+        Json answer = runs_json("bench", search.summaries());
+        answer["find_rate"] = {{"best", json_of(best)}, {"above", json_of(search.worse())}};
+        print_result(json_text(answer), search.summaries(), options);
     }
     if (search.interrupted()) {
         const Summary& last = search.summaries().back();
@@ -263,11 +257,12 @@ int find_rate(const std::string& range, const std::vector<Uri>& uris, StreamOpti
         print_line(stderr, "iio-stream: bench: interrupted before a rate was confirmed");
         return 1;
     }
-    if (!options.wants_json() && !options.quiet)
-        print_line(stdout, "%s%s%s", best ? words_of(*best).c_str() : "",
-                   best && search.worse() ? "; " : "",
-                   search.worse() ? words_of(*search.worse()).c_str() : "");
-    return best ? 0 : 4;
+    if (!options.wants_json() && !options.quiet) {
+        const std::string above = search.worse() ? text_of(*search.worse()) : "";
+        const std::string text = best ? text_of(*best) + (above.empty() ? "" : "; ") : "";
+        print_result(printable(text + above) + "\n", search.summaries(), options);
+    }
+    return best ? 0 : kSamplesLost;
 }
 
 } // namespace iio_stream::cli
