@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # guest: --icount --disk 2Gi --sim pattern=stamp,check=none
-"""The cost of a block of a converter that produces samples at its own rate, so that the program sleeps before
-each block: instructions of the program itself, user and kernel, which the guest's clock counts, compared with
-the minimum that a program can achieve (tests/bench/enqueue_poll.c), and system calls. A stream that runs as
-fast as possible never sleeps, so its costs are different (test_cost.py)."""
+"""A converter that produces samples at its own rate makes the program sleep before each block, which a stream at
+full speed never does (test_cost.py). These tests count the instructions of the program itself for each block, in user
+space and in the kernel, by the guest's clock. They compare them with a program that does the minimum
+(tests/bench/enqueue_poll.c). They also count the system calls."""
 import os
 import pathlib
 import re

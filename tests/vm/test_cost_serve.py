@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # guest: --icount --sim pattern=stamp,check=none
-"""The cost of a GiB for `iio-stream serve` and for Debian's iiod, with the same client on the same machine and
-an ADC that is faster than the client: the server's own instructions, user space and kernel, counted by the
-guest's clock. The cost of a short run is subtracted from that of a long one, which excludes the start.
+"""Compares the cost of a GiB for `iio-stream serve` with that for Debian's iiod. The same client on the same machine
+reads an ADC that is faster than the client. The guest's clock counts the server's own instructions, in user space and
+in the kernel. The cost of a short run is subtracted from that of a long one, so the start is not included.
 
     script/vm --icount --sim pattern=stamp,check=none -- /usr/bin/python3 -B -m pytest -q -s tests/vm/test_cost_serve.py
 """

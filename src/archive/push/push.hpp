@@ -29,7 +29,7 @@ public:
     /// Throws a usage Error if `archive pull` would refuse the recording's name.
     void require_name(const std::filesystem::path& metadata) const;
     PushReport run(); ///< pushes all recordings in the folder
-    /// Pushes the recordings that the queue returns, one after another, until there are no more.
+    /// Pushes each recording that the queue returns, until the queue ends.
     void run(detail::PushQueue& queue);
 
 private:

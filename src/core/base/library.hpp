@@ -10,7 +10,8 @@ namespace iio_stream::detail {
 /// Throws: Error that names the library and the package to install.
 class Library {
 public:
-    /// `other_name`: tried if there is no library `name`; nullptr = none. `package`: in Debian.
+    /// Loads the library `name`, or else `other_name` (nullptr: there is none). `package` is the
+    /// Debian package that contains it.
     Library(const char* name, const char* other_name, const char* package);
 
     /// Sets `function` to the library's function of that name.

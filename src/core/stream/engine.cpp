@@ -27,8 +27,8 @@ std::string utc_now()
     return format_utc(sys::realtime_ns() / kSecondNs * kSecondNs);
 }
 
-// Returns the CPU time that each of the library's threads has used since `start`; nothing if there
-// is no memory, because the end of a stream must not fail for it.
+// Returns the CPU time that each of the library's threads has used since `start`. Returns an empty
+// list if memory runs out, because the end of a stream must not fail.
 std::vector<ThreadTime> threads_since(const std::vector<ThreadTime>& start) noexcept
 try {
     std::vector<ThreadTime> times = sys::thread_times();

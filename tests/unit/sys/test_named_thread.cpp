@@ -12,11 +12,15 @@
 namespace iio_stream::sys {
 namespace {
 
-std::string name_of_this_thread()
+// Names a thread, and returns the name that the kernel shows for it.
+std::string name_of_thread_named(const char* wanted)
 {
-    std::ifstream file("/proc/thread-self/comm");
     std::string name;
-    std::getline(file, name);
+    std::thread([&] {
+        const NamedThread named(wanted);
+        std::ifstream file("/proc/thread-self/comm");
+        std::getline(file, name);
+    }).join();
     return name;
 }
 
@@ -37,22 +41,12 @@ void compute()
 
 TEST(NamedThread, TheKernelKnowsTheName)
 {
-    std::string name;
-    std::thread([&] {
-        const NamedThread named("iios-test");
-        name = name_of_this_thread();
-    }).join();
-    EXPECT_EQ(name, "iios-test");
+    EXPECT_EQ(name_of_thread_named("iios-test"), "iios-test");
 }
 
 TEST(NamedThread, ALongNameIsCutAtFifteenCharacters)
 {
-    std::string name;
-    std::thread([&] {
-        const NamedThread named("iios-a-very-long-name");
-        name = name_of_this_thread();
-    }).join();
-    EXPECT_EQ(name, "iios-a-very-lon");
+    EXPECT_EQ(name_of_thread_named("iios-a-very-long-name"), "iios-a-very-lon");
 }
 
 TEST(NamedThread, TheTimeIsCountedWhileTheThreadRunsAndAfterItHasEnded)
